@@ -1,0 +1,28 @@
+# Two commands do all the set-up: make test, and (with the reconstruction tool) make demo.
+PYTHON ?= python3
+BIN := .venv/bin
+# Tests that use real scans look here; they skip, saying why, where the folder is missing.
+export SOMAMBA_DATA ?= $(wildcard $(abspath ../shared/data))
+
+.PHONY: test check format clean
+
+test: .venv/installed
+	$(BIN)/python -m pytest -q
+
+check: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.venv/installed: pyproject.toml constraints.txt setup.py $(wildcard src/somamba/native/source/*)
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv build src/*.egg-info src/somamba/native/*.so

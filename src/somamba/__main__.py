@@ -1,0 +1,7 @@
+"""``python -m somamba`` is the ``somamba`` command."""
+
+import sys
+
+from somamba.cli.main import main
+
+sys.exit(main())

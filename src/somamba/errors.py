@@ -1,0 +1,28 @@
+"""Every exception somamba raises on purpose."""
+
+
+class SomambaError(Exception):
+    """Base class; the command line prints it without a traceback and exits with 2."""
+
+
+class ConfigError(SomambaError, ValueError):
+    """A configuration that cannot be built."""
+
+
+class InputError(SomambaError, ValueError):
+    """Data handed to the library that it cannot work with: shape, dtype, size or values."""
+
+
+class BackendError(SomambaError, RuntimeError):
+    """A backend that was asked for by name and cannot run."""
+
+
+class UnknownNameError(SomambaError, KeyError):
+    """A name that no entry of a registry has."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingExtraError(SomambaError, ImportError):
+    """A feature whose optional dependency is not installed."""

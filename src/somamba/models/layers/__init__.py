@@ -1,0 +1,1 @@
+"""Parts used by two models or more."""

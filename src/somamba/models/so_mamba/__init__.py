@@ -1,0 +1,1 @@
+"""State-Ownership Mamba, part by part."""

@@ -1,0 +1,1 @@
+"""Compiled kernels with a plain C interface, and how they are found."""

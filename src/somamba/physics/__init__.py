@@ -1,0 +1,1 @@
+"""The measurement y = A x: Fourier transform, sampling, coils, data consistency."""
