@@ -1,0 +1,18 @@
+"""Depthwise 3x3 convolution with GELU on a channels-last grid."""
+
+import torch.nn.functional as F
+from torch import nn
+
+from somamba.shapes import Grid
+
+
+class DepthwiseGELU(nn.Conv2d):
+    """Each channel filtered on its own, then GELU; zero padding keeps the size."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels, channels, kernel_size=3, padding=1, groups=channels)
+
+    def forward(self, grid: Grid) -> Grid:
+        """Filter and activate."""
+        filtered = self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)
+        return F.gelu(filtered).permute(0, 2, 3, 1)

@@ -1,0 +1,152 @@
+"""Everything that defines an SO-Mamba network, and nothing else.
+
+Where the paper is silent a field holds our decision; ``docs/decisions/`` has a page for each, with the evidence.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from somamba.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routes:
+    """Where the evidence stream G may go (the columns of the ownership ablation)."""
+
+    router: bool = True
+    """Split features into carrier L and evidence G. Without it there is no G: a plain Mamba regularizer."""
+    access: bool = True
+    """G modulates the B and C interfaces of the scan."""
+    outlet: bool = True
+    """G reaches the output through the non-state refinement block."""
+    residency: bool = False
+    """G also feeds the content tokens. Breaks the contract on purpose; for the ablation only."""
+
+    def __post_init__(self) -> None:
+        if not self.router and (self.access or self.outlet or self.residency):
+            raise ConfigError(
+                "routes.router=false leaves no evidence stream to route; set routes.access, routes.outlet and "
+                "routes.residency to false as well."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouterConfig:
+    """SOR: how the two streams are made."""
+
+    projection: Literal["depthwise", "pointwise"] = "depthwise"
+    """phi_car and phi_nr: depthwise 3x3, GELU, 1x1; or the 1x1 alone."""
+    compaction: Literal["average", "stride"] = "average"
+    """Down2: 2x2 average, or every second sample (which shifts L by half a pixel)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterfaceConfig:
+    """How G modulates B and C."""
+
+    hidden: int = 24
+    """Width of the hidden layer of P; 0 is a single linear layer."""
+    scale: float = 0.1
+    """alpha_mu, the strength of the multiplicative modulation."""
+    shift: float = 0.1
+    """alpha_nu, the strength of the additive modulation."""
+    learned_strengths: bool = False
+    """Learn the two strengths, starting from the values above."""
+    position: Literal["after_norm", "before_norm"] = "after_norm"
+    """Modulate B and C after their RMS norm (and before bias and rotation), or before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixerConfig:
+    """Mamba-3 MIMO."""
+
+    d_state: int = 16
+    """n, the state size."""
+    d_head: int = 64
+    """p, the width of a head; divides ``expand * d_model``."""
+    expand: int = 2
+    """Inner width, in multiples of the width of the content tokens."""
+    rank: int = 4
+    """MIMO rank."""
+    groups: int = 1
+    """Sets of heads that share B and C."""
+    rope_fraction: Literal[0.5, 1.0] = 0.5
+    """Share of the state that is rotated."""
+    decay: Literal["rational", "softplus"] = "rational"
+    """A = -f(v): f(v) = 1 + v for v >= 0 and 1 / (1 - v) below, or softplus."""
+    chunk: int = 16
+    """Chunk size handed to the fused CUDA kernel; the CPU backends choose their own."""
+    tie_decay: bool = False
+    """One projection feeds A and dt (a parameter-tying check of the leakage table)."""
+    tie_interfaces: bool = False
+    """One projection feeds B and C (likewise)."""
+    backend: str = "auto"
+    """Scan backend: auto, native, chunked, reference or fused."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SOMambaConfig:
+    """SO-Mamba. The defaults are the paper's network: 1.81 M parameters, 45.5 G module MACs at 320x320."""
+
+    groups: int = 6
+    """Unrolled stages with their own weights; each ends with data consistency."""
+    units: int = 2
+    """SO-Mamba units in one group."""
+    channels: int = 192
+    """C, feature channels; half of them go to each role pool."""
+    patch: int = 2
+    """P, side of the image patch that becomes one token."""
+    d_model: int = 96
+    """Width of the streams L and G and of the content tokens."""
+    coils: int = 1
+    """Image channels in coil-channel mode: the number of coils; 1 for single-coil and SENSE."""
+    routes: Routes = field(default_factory=Routes)
+    """Switches of the ownership contract."""
+    router: RouterConfig = field(default_factory=RouterConfig)
+    """State-ownership router."""
+    interface: InterfaceConfig = field(default_factory=InterfaceConfig)
+    """State-interface modulation."""
+    mixer: MixerConfig = field(default_factory=MixerConfig)
+    """Mamba-3."""
+    outlet_ratio: int = 0
+    """NSR: 0 is depthwise 3x3, GELU, 1x1; k > 0 an inverted bottleneck k times as wide."""
+    output_projection: Literal["merged", "separate"] = "merged"
+    """W_o takes the 192-wide read-out itself, or Mamba's own output projection comes first."""
+    residency_mix: Literal["sum", "concat"] = "sum"
+    """How G enters the content in the residency ablation: L + G, or a 1x1 of both."""
+    scan_orders: tuple[Literal["rows", "rows_reversed", "columns", "columns_reversed"], ...] = ("rows",)
+    """Order of the tokens; unit i of a group takes entry i, again from the first when they run out."""
+    carry_features: bool = False
+    """Hand features from group to group besides the image."""
+    consistency: Literal["auto", "hard", "soft", "proximal"] = "auto"
+    """Data consistency after each group; auto is hard without sensitivity maps and proximal with them."""
+    recompute: bool = False
+    """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
+
+    def __post_init__(self) -> None:
+        for name in ("groups", "units", "channels", "patch", "d_model", "coils"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}={getattr(self, name)} cannot be built; it must be at least 1.")
+        inner = self.mixer.expand * self.d_model
+        if inner % self.mixer.d_head:
+            raise ConfigError(
+                f"mixer.d_head={self.mixer.d_head} does not divide expand*d_model={self.mixer.expand}*{self.d_model}"
+                f"={inner}; choose d_head from the divisors of {inner}."
+            )
+        if self.heads % self.mixer.groups:
+            raise ConfigError(
+                f"mixer.groups={self.mixer.groups} does not divide the {self.heads} heads; choose a divisor of {self.heads}."
+            )
+        if self.mixer.d_state * self.mixer.rope_fraction < 2:
+            raise ConfigError(f"mixer.d_state={self.mixer.d_state} leaves no pair of entries to rotate; use at least 4.")
+        if self.channels % 2:
+            raise ConfigError(f"channels={self.channels} cannot be split into two role pools; choose an even number.")
+        if not self.scan_orders:
+            raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
+        if self.routes.residency and self.residency_mix == "concat" and not self.routes.router:
+            raise ConfigError("residency_mix='concat' needs the router.")
+
+    @property
+    def heads(self) -> int:
+        """Number of heads of the mixer."""
+        return self.mixer.expand * self.d_model // self.mixer.d_head

@@ -1,0 +1,130 @@
+"""Mamba-3 MIMO around the scan: projections, norms, biases (Eqs. 19-23; sizes and initial values of the official module).
+
+u  content tokens        z  gate        dd_*  data-dependent raw values of dt and A
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor, nn
+
+from somamba.models.so_mamba.config import MixerConfig
+from somamba.models.so_mamba.interface import Modulation
+from somamba.scan.backends import scan
+from somamba.scan.inputs import ScanInputs
+
+A_FLOOR = 1e-4  # decay never stops entirely; the official module's value
+NORM_EPS = 1e-5
+
+
+class InputProjection(nn.Linear):
+    """Linear without bias whose output is computed 16-aligned: 528 columns cost less than 525."""
+
+    def __init__(self, d_in: int, widths: dict[str, int]) -> None:
+        super().__init__(d_in, sum(widths.values()), bias=False)
+        self.widths = widths
+
+    def forward(self, u: Tensor) -> dict[str, Tensor]:
+        """Project and cut into the named parts."""
+        spare = -self.out_features % 16
+        projected = F.linear(u, F.pad(self.weight, (0, 0, 0, spare)))
+        parts = projected.split([*self.widths.values(), spare] if spare else [*self.widths.values()], dim=-1)
+        return dict(zip(self.widths, parts, strict=False))
+
+
+class Mixer(nn.Module):
+    """Mamba-3 without its output projection: content tokens and modulation in, post-scan read-out S out."""
+
+    def __init__(self, d_model: int, config: MixerConfig, *, modulate_raw: bool = False) -> None:
+        super().__init__()
+        self.config = config
+        self.d_inner = config.expand * d_model
+        self.heads = heads = self.d_inner // config.d_head
+        self.width = config.rank * config.groups * config.d_state
+        rotated = int(config.d_state * config.rope_fraction) // 2
+        widths = {"z": self.d_inner, "x": self.d_inner, "B": self.width, "C": self.width}
+        widths |= {"dt": heads, "A": heads, "trap": heads, "angle": rotated}
+        if config.tie_interfaces:
+            del widths["C"]
+        if config.tie_decay:
+            del widths["A"]
+        self.in_proj = InputProjection(d_model, widths)
+        self.B_norm = nn.Parameter(torch.ones(config.d_state))
+        self.C_norm = nn.Parameter(torch.ones(config.d_state))
+        self.B_bias = nn.Parameter(torch.ones(heads, config.rank, config.d_state))
+        self.C_bias = nn.Parameter(torch.ones(heads, config.rank, config.d_state))
+        self.mimo_x = nn.Parameter(torch.full((heads, config.rank, config.d_head), 1 / config.rank))
+        self.mimo_z = nn.Parameter(torch.ones(heads, config.rank, config.d_head))
+        self.mimo_o = nn.Parameter(torch.full((heads, config.rank, config.d_head), 1 / config.rank))
+        self.D = nn.Parameter(torch.ones(heads))
+        self.dt_bias = nn.Parameter(_initial_dt_bias(heads))
+        self.modulate_raw = modulate_raw
+
+    def forward(self, u: Tensor, modulation: Modulation | None = None) -> Tensor:
+        """Scan the content ``(batch, tokens, d_model)`` through interfaces that G may have modulated."""
+        parts = self.in_proj(u)
+        # State and decays stay in float32, also under autocast.
+        with torch.autocast(u.device.type, enabled=False):
+            parts = {name: part.float() if part.dtype == torch.bfloat16 else part for name, part in parts.items()}
+            return self._scan(parts, modulation)
+
+    def _scan(self, parts: dict[str, Tensor], modulation: Modulation | None) -> Tensor:
+        config = self.config
+        dt = F.softplus(parts["dt"] + self.dt_bias)
+        A = -_speed(parts.get("A", parts["dt"]), config.decay)
+        B, C = self._interfaces(parts["B"], parts.get("C", parts["B"]), modulation)
+        heads = "b t (h p) -> b t h p"
+        inputs = ScanInputs(
+            C=C,
+            B=B,
+            x=rearrange(parts["x"], heads, p=config.d_head),
+            z=rearrange(parts["z"], heads, p=config.d_head),
+            C_bias=self.C_bias,
+            B_bias=self.B_bias,
+            mimo_x=self.mimo_x,
+            mimo_z=self.mimo_z,
+            mimo_o=self.mimo_o,
+            D=self.D,
+            angles=parts["angle"][:, :, None].expand(-1, -1, self.heads, -1),
+            dt=dt,
+            adt=A.clamp(max=-A_FLOOR) * dt,
+            trap=parts["trap"],
+        )
+        return rearrange(self.run(inputs), "b t h p -> b t (h p)")
+
+    def run(self, inputs: ScanInputs) -> Tensor:
+        """Run the scan with the configured backend."""
+        return scan(inputs, backend=self.config.backend).readout
+
+    def _interfaces(self, B: Tensor, C: Tensor, modulation: Modulation | None) -> tuple[Tensor, Tensor]:
+        if modulation is None:
+            return self._norm(self._split(B), self.B_norm), self._norm(self._split(C), self.C_norm)
+        mu_B, nu_B, mu_C, nu_C = (self._split(part).to(B.dtype) for part in modulation.values.chunk(4, dim=-1))
+        B, C = self._split(B), self._split(C)
+        if self.modulate_raw:
+            B, C = modulation.apply(B, mu_B, nu_B), modulation.apply(C, mu_C, nu_C)
+            return self._norm(B, self.B_norm), self._norm(C, self.C_norm)
+        B, C = self._norm(B, self.B_norm), self._norm(C, self.C_norm)
+        return modulation.apply(B, mu_B, nu_B), modulation.apply(C, mu_C, nu_C)
+
+    def _norm(self, interface: Tensor, weight: Tensor) -> Tensor:
+        return F.rms_norm(interface, (self.config.d_state,), weight, NORM_EPS)
+
+    def _split(self, flat: Tensor) -> Tensor:
+        return rearrange(flat, "b t (r g n) -> b t r g n", r=self.config.rank, g=self.config.groups)
+
+
+def _speed(raw: Tensor, kind: str) -> Tensor:
+    """f(v) > 0, the negative of A: 1 + v for v >= 0 and 1 / (1 - v) below."""
+    if kind == "softplus":
+        return F.softplus(raw)
+    # Both branches are evaluated: the clamp keeps the unused one away from its pole.
+    return torch.where(raw >= 0, 1 + raw, 1 / (1 - raw.clamp(max=0)))
+
+
+def _initial_dt_bias(heads: int) -> Tensor:
+    """Inverse softplus of step sizes drawn log-uniformly from [0.001, 0.1]."""
+    dt = torch.exp(torch.empty(heads).uniform_(math.log(0.001), math.log(0.1)))
+    return dt + torch.log(-torch.expm1(-dt))

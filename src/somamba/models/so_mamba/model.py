@@ -1,0 +1,116 @@
+"""SO-Mamba: six groups of two units, each closed by data consistency (Eqs. 1-2 and 25, Fig. 1a).
+
+x  image        X  features of one stage        Phi, Psi  image to features and back
+"""
+
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from somamba.errors import InputError
+from somamba.models.base import Reconstructor
+from somamba.models.so_mamba.config import SOMambaConfig
+from somamba.models.so_mamba.unit import Unit
+from somamba.physics.channels import to_channels, to_complex
+from somamba.physics.consistency import CONSISTENCIES
+from somamba.physics.encoding import check_measurement
+from somamba.physics.operator import LinearOperator
+from somamba.shapes import CoilImages, Grid, KSpace
+
+SMALLEST_GRID = 3  # tokens; the carrier's reflect padding needs that many
+
+
+class Embedding(nn.Module):
+    """Phi: one token for each patch of the image. A convolution with kernel = stride = patch, written as one matrix."""
+
+    def __init__(self, images: int, patch: int, channels: int) -> None:
+        super().__init__()
+        self.patch = patch
+        self.project = nn.Linear(2 * images * patch * patch, channels)
+        self.norm = nn.LayerNorm(channels)
+
+    def forward(self, image: Tensor) -> Grid:
+        """Turn real channels ``(batch, 2 * images, y, x)`` into features."""
+        patches = rearrange(image, "b c (y p) (x q) -> b y x (c p q)", p=self.patch, q=self.patch)
+        return self.norm(self.project(patches))
+
+
+class Decoder(nn.Module):
+    """Psi: norm, linear, patches back to pixels. It starts at zero, so an untrained group changes nothing."""
+
+    def __init__(self, images: int, patch: int, channels: int) -> None:
+        super().__init__()
+        self.patch = patch
+        self.norm = nn.LayerNorm(channels)
+        self.project = nn.Linear(channels, 2 * images * patch * patch)
+        nn.init.zeros_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+
+    def forward(self, features: Grid) -> Tensor:
+        """Turn features into an update of the image."""
+        patches = self.project(self.norm(features))
+        return rearrange(patches, "b y x (c p q) -> b c (y p) (x q)", p=self.patch, q=self.patch)
+
+
+class Group(nn.Module):
+    """One unrolled stage: ``z = x + Psi(units(Phi(x)))``, then data consistency (Eq. 2)."""
+
+    def __init__(self, config: SOMambaConfig) -> None:
+        super().__init__()
+        self.embed = Embedding(config.coils, config.patch, config.channels)
+        orders = [config.scan_orders[i % len(config.scan_orders)] for i in range(config.units)]
+        self.units = nn.ModuleList(Unit(config, order) for order in orders)
+        self.decode = Decoder(config.coils, config.patch, config.channels)
+        self.consistency = CONSISTENCIES[config.consistency]()
+        self.recompute = config.recompute
+
+    def forward(
+        self, x: CoilImages, y: KSpace, A: LinearOperator, carried: Grid | None
+    ) -> tuple[CoilImages, Grid]:
+        """Return the next image, and this stage's features."""
+        height, width = x.shape[-2:]
+        spare = (0, -width % self.embed.patch, 0, -height % self.embed.patch)
+        features = self.embed(F.pad(to_channels(x), spare, mode="replicate"))
+        if carried is not None:
+            features = features + carried
+        for unit in self.units:
+            features = checkpoint(unit, features, use_reentrant=False) if self._recomputes() else unit(features)
+        update = self.decode(features)[..., :height, :width]
+        return self.consistency(x + to_complex(update), y, A), features
+
+    def _recomputes(self) -> bool:
+        return self.recompute and self.training
+
+
+class SOMamba(Reconstructor):
+    """State-Ownership Mamba for unrolled MRI reconstruction."""
+
+    def __init__(self, config: SOMambaConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or SOMambaConfig()
+        self.groups = nn.ModuleList(Group(self.config) for _ in range(self.config.groups))
+
+    def forward(self, y: KSpace, A: LinearOperator) -> CoilImages:
+        """Start from the zero-filled image and refine it group by group."""
+        check_measurement(y, A)
+        x = A.adjoint(y)
+        self._check_image(x)
+        carried: Grid | None = None
+        for group in self.groups:
+            x, features = group(x, y, A, carried)
+            carried = features if self.config.carry_features else None
+        return x
+
+    def _check_image(self, x: CoilImages) -> None:
+        smallest = SMALLEST_GRID * self.config.patch - (self.config.patch - 1)
+        if min(x.shape[-2:]) < smallest:
+            raise InputError(
+                f"SO-Mamba with patch {self.config.patch} wants images of at least {smallest}x{smallest}, got "
+                f"{x.shape[-2]}x{x.shape[-1]}. Pad the k-space, or build the network with a smaller patch."
+            )
+        if x.shape[1] != self.config.coils:
+            raise InputError(
+                f"This SO-Mamba was built for {self.config.coils} image channel(s), the operator gives {x.shape[1]}. "
+                "Pass sensitivity maps to combine the coils, or build the network with coils equal to their number."
+            )

@@ -1,0 +1,65 @@
+"""State-Ownership Router: what may live in the recurrent state, and what may not (Sec. 2.3).
+
+L  resident carrier, the only source of content tokens
+G  non-resident evidence, for the B/C interfaces and the output outlet
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from somamba.models.layers.depthwise import DepthwiseGELU
+from somamba.shapes import Grid
+
+
+class Streams(NamedTuple):
+    """The two streams of one unit."""
+
+    carrier: Grid
+    evidence: Grid
+
+
+class BinomialCarrier(nn.Module):
+    """Fixed low-pass projector: smooth, halve, restore (Eqs. 10-12). It learns nothing.
+
+    Smoothing with [1, 4, 6, 4, 1] / 16 and averaging two neighbours is one filter, [1, 5, 10, 10, 5, 1] / 32, that moves
+    in steps of two: the smoothed image at full size is never made.
+    """
+
+    taps: Tensor
+
+    def __init__(self, compaction: str = "average") -> None:
+        super().__init__()
+        taps = [1.0, 5.0, 10.0, 10.0, 5.0, 1.0] if compaction == "average" else [1.0, 4.0, 6.0, 4.0, 1.0]
+        self.register_buffer("taps", torch.tensor(taps) / sum(taps), persistent=False)
+
+    def forward(self, u: Grid) -> Grid:
+        """Keep what survives neighbourhood averaging; same shape out as in."""
+        channels, size = u.shape[3], u.shape[1:3]
+        row = self.taps.to(u.dtype).expand(channels, 1, 1, -1)
+        v = F.pad(u.permute(0, 3, 1, 2), (2, 2, 2, 2), mode="reflect")
+        v = F.conv2d(v, row.mT, stride=(2, 1), groups=channels)
+        v = F.conv2d(v, row, stride=(1, 2), groups=channels)
+        return F.interpolate(v, size=size, mode="bilinear", align_corners=False).permute(0, 2, 3, 1)
+
+
+class Router(nn.Module):
+    """Split features into two role pools, project each, assign the streams (Eqs. 7-14)."""
+
+    def __init__(self, channels: int, d_model: int, projection: str, compaction: str) -> None:
+        super().__init__()
+        # Depthwise filters never mix channels, so one layer serves both pools without connecting them.
+        self.filter = DepthwiseGELU(channels) if projection == "depthwise" else nn.Identity()
+        self.to_carrier = nn.Linear(channels // 2, d_model)
+        self.to_evidence = nn.Linear(channels // 2, d_model)
+        self.project = BinomialCarrier(compaction)
+
+    def forward(self, features: Grid) -> Streams:
+        """Return ``(L, G)``. Nothing is lost: ``L + G`` is the sum of the projected pools."""
+        pool_carrier, pool_evidence = self.filter(features).chunk(2, dim=-1)
+        candidate = self.to_carrier(pool_carrier)
+        carrier = self.project(candidate)
+        rejected = candidate - carrier
+        return Streams(carrier, self.to_evidence(pool_evidence) + rejected)

@@ -1,0 +1,40 @@
+"""One SO-Mamba unit: norm, router, ownership block, residual (Fig. 1b)."""
+
+from torch import nn
+
+from somamba.models.so_mamba.config import SOMambaConfig
+from somamba.models.so_mamba.ownership import OwnershipBlock
+from somamba.models.so_mamba.router import Router
+from somamba.shapes import Grid
+
+
+class Unrouted(nn.Module):
+    """The plain Mamba regularizer: no split, all features become content and there is no evidence."""
+
+    def __init__(self, channels: int, d_model: int) -> None:
+        super().__init__()
+        self.to_content = nn.Linear(channels, d_model)
+
+    def forward(self, features: Grid) -> tuple[Grid, None]:
+        """Return the content in the place of L, and no G."""
+        return self.to_content(features), None
+
+
+class Unit(nn.Module):
+    """``X + Y``: the streams of the normed features, through the ownership block, added back."""
+
+    def __init__(self, config: SOMambaConfig, order: str) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.channels)
+        routing = config.router
+        self.router = (
+            Router(config.channels, config.d_model, routing.projection, routing.compaction)
+            if config.routes.router
+            else Unrouted(config.channels, config.d_model)
+        )
+        self.block = OwnershipBlock(config, order)
+
+    def forward(self, features: Grid) -> Grid:
+        """Refine the features of one stage."""
+        carrier, evidence = self.router(self.norm(features))
+        return features + self.block(carrier, evidence)

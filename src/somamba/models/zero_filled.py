@@ -1,0 +1,28 @@
+"""The zero-filled image: what every method starts from, and the row that checks data, mask and metric."""
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from somamba.models.base import Reconstructor
+from somamba.physics.encoding import check_measurement
+from somamba.physics.operator import LinearOperator
+from somamba.shapes import CoilImages, KSpace
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroFilledConfig:
+    """Nothing to configure."""
+
+
+class ZeroFilled(Reconstructor):
+    """``A^H y``."""
+
+    def __init__(self, config: ZeroFilledConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or ZeroFilledConfig()
+
+    @override
+    def forward(self, y: KSpace, A: LinearOperator) -> CoilImages:
+        check_measurement(y, A)
+        return A.adjoint(y)

@@ -1,0 +1,52 @@
+"""The networks that can be built by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from somamba.models.base import Reconstructor
+from somamba.models.so_mamba.model import SOMamba
+from somamba.models.so_mamba.variants import VARIANTS
+from somamba.models.zero_filled import ZeroFilled, ZeroFilledConfig
+from somamba.registry import Registry
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One network: how to configure and build it, and whose idea it is."""
+
+    config: Any
+    """The default configuration, a frozen dataclass; its type describes all options."""
+    build: Callable[[Any], Reconstructor]
+    """Configuration to network."""
+    summary: str
+    """One line for people."""
+    citation: str
+    """The paper."""
+
+
+_SO_MAMBA = "Fang et al., SO-Mamba: State-Ownership Mamba for Unrolled MRI Reconstruction"
+_SUMMARIES = {
+    "so_mamba": "state-ownership Mamba, the paper's network",
+    "mamba_regularizer": "ablation: no router, all features become content",
+    "sor_router": "ablation: L to the scan, G unused",
+    "without_access": "ablation: G does not modulate B and C",
+    "without_outlet": "ablation: G does not reach the output",
+    "content_residency": "ablation: G enters the content, breaking the contract",
+    "tied_decay": "check: one projection feeds A and dt",
+    "tied_interfaces": "check: one projection feeds B and C",
+}
+
+MODELS: Registry[Entry] = Registry(
+    "model",
+    {
+        "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
+        **{name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA) for name, config in VARIANTS.items()},
+    },
+)
+
+
+def build(name: str, config: Any = None) -> Reconstructor:
+    """Build the network called ``name``, by its default configuration or the one given."""
+    entry = MODELS[name]
+    return entry.build(entry.config if config is None else config)

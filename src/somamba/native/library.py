@@ -1,0 +1,69 @@
+"""Find and load the compiled kernels. Without them everything still runs, in plain PyTorch."""
+
+import ctypes
+import os
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import torch
+
+from somamba.errors import BackendError
+
+ABI = 1
+DISABLE = "SOMAMBA_NO_NATIVE"
+
+
+def why_not() -> str | None:
+    """Return the reason why the compiled kernels cannot be used, or None."""
+    return _load()[1]
+
+
+def library() -> ctypes.CDLL:
+    """Return the loaded kernels; `why_not` tells beforehand whether they can be had."""
+    loaded, reason = _load()
+    if loaded is None:
+        raise BackendError(f"The compiled kernels cannot be used: {reason}.")
+    return loaded
+
+
+def instruction_set() -> str:
+    """Return the instruction set that the kernels run with: avx512, avx2 or base."""
+    return str(library().somamba_instruction_set().decode())
+
+
+def use_instruction_set(name: str) -> None:
+    """Run with another instruction set than the best; for tests and benchmarks."""
+    if not library().somamba_use(name.encode()):
+        raise BackendError(f"Instruction set {name!r} is not known, or this machine lacks it. Try: avx512, avx2, base.")
+
+
+@cache
+def _load() -> tuple[ctypes.CDLL | None, str | None]:
+    if os.environ.get(DISABLE, "0") not in ("", "0"):
+        return None, f"the environment variable {DISABLE} is set"
+    here = Path(__file__).parent
+    found = [path for suffix in EXTENSION_SUFFIXES if (path := here / f"kernels{suffix}").exists()]
+    if not found:
+        return None, "they were not built when somamba was installed (a C++ compiler is needed; reinstall with one)"
+    try:
+        loaded = ctypes.CDLL(str(found[0]))
+    except OSError as error:
+        return None, f"the system refuses to load them ({error})"
+    loaded.somamba_instruction_set.restype = ctypes.c_char_p
+    if loaded.somamba_abi() != ABI:
+        return None, "they were built from another version of somamba (reinstall)"
+    _share_openmp(loaded)
+    return loaded, None
+
+
+def _share_openmp(loaded: ctypes.CDLL) -> None:
+    """Let the kernels run on PyTorch's own threads; where its OpenMP runtime is not found they start threads of their own."""
+    for path in sorted((Path(torch.__file__).parent / "lib").glob("lib*omp*")):
+        try:
+            runtime = ctypes.CDLL(str(path))
+            functions = [runtime.GOMP_parallel, runtime.omp_get_thread_num, runtime.omp_get_num_threads]
+        except (OSError, AttributeError):
+            continue
+        loaded.somamba_share_openmp(*(ctypes.cast(function, ctypes.c_void_p) for function in functions))
+        return

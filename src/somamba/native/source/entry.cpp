@@ -1,0 +1,113 @@
+// The exported functions: choose the instruction set, share the work among threads.
+#include <thread>
+#include <vector>
+
+#include "kernels.h"
+
+namespace base { extern const Kernels kernels; }
+#if defined(__x86_64__)
+namespace avx2 { extern const Kernels kernels; }
+namespace avx512 { extern const Kernels kernels; }
+#endif
+
+namespace {
+
+const Kernels* const TABLES[] = {
+#if defined(__x86_64__)
+    &avx512::kernels, &avx2::kernels,
+#endif
+    &base::kernels};
+
+bool can_run(const Kernels* table) {
+#if defined(__x86_64__)
+    if (table == &avx512::kernels)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    if (table == &avx2::kernels) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+    return table == &base::kernels;
+}
+
+const Kernels* best() {
+    for (const Kernels* table : TABLES)
+        if (can_run(table)) return table;
+    return &base::kernels;
+}
+
+const Kernels* chosen = best();
+
+// PyTorch's own OpenMP team, if Python found it: its threads are warm, and a second pool would fight them for cores.
+typedef void (*OpenMPParallel)(void (*)(void*), void*, unsigned, unsigned);
+OpenMPParallel openmp_parallel = nullptr;
+int (*openmp_thread)() = nullptr;
+int (*openmp_threads)() = nullptr;
+
+template <typename F>
+struct Region {
+    const F& work;
+    int count;
+    static void enter(void* self) {
+        Region& region = *static_cast<Region*>(self);
+        // The team may be smaller than asked for; each member then does several shares.
+        const int step = openmp_threads();
+        for (int index = openmp_thread(); index < region.count; index += step) region.work(index, region.count);
+    }
+};
+
+template <typename F>
+void parallel(int count, const F& work) {
+    if (count <= 1) return work(0, 1);
+    if (openmp_parallel) {
+        Region<F> region{work, count};
+        return openmp_parallel(Region<F>::enter, &region, (unsigned)count, 0);
+    }
+    std::vector<std::thread> threads;
+    for (int index = 1; index < count; ++index) threads.emplace_back([&work, index, count] { work(index, count); });
+    work(0, count);
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
+#if defined(_WIN32)
+#define EXPORT extern "C" __declspec(dllexport)
+#else
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+// Changes with every change of the structures in kernels.h; Python refuses a library of another number.
+EXPORT int somamba_abi() { return 1; }
+
+EXPORT const char* somamba_instruction_set() { return chosen->name; }
+
+// Use another instruction set, for tests and benchmarks. Returns 0 if the machine lacks it.
+EXPORT int somamba_use(const char* name) {
+    for (const Kernels* table : TABLES) {
+        const char *x = table->name, *y = name;
+        while (*x && *x == *y) ++x, ++y;
+        if (*x == *y && can_run(table)) {
+            chosen = table;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+EXPORT void somamba_share_openmp(void* parallel_, void* thread, void* threads) {
+    openmp_thread = reinterpret_cast<int (*)()>(thread);
+    openmp_threads = reinterpret_cast<int (*)()>(threads);
+    openmp_parallel = reinterpret_cast<OpenMPParallel>(parallel_);
+}
+
+EXPORT void somamba_scan_sizes(const Scan* a, int workers, ScanSizes* sizes) { *sizes = chosen->scan_sizes(*a, workers); }
+
+EXPORT void somamba_scan_forward(const Scan* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->scan_forward(*a, index, count); });
+}
+
+EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->scan_backward(*a, *d, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->scan_backward_rows(*a, *d, workers, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->scan_backward_heads(*a, *d, workers, index, count); });
+    chosen->scan_backward_parameters(*a, *d, workers);
+}

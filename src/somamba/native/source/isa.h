@@ -1,0 +1,8 @@
+// The body of one isa_*.cpp: all kernels, compiled for one instruction set and collected in one table.
+#include "scan_backward.h"
+
+namespace SOMAMBA_ISA {
+extern const Kernels kernels;
+const Kernels kernels = {SOMAMBA_NAME,        scan_forward, scan_backward, scan_backward_rows, scan_backward_heads,
+                         scan_backward_parameters, scan_sizes};
+}  // namespace SOMAMBA_ISA

@@ -1,0 +1,58 @@
+// The C interface of the compiled kernels. Plain pointers, sizes and strides (in floats); nothing of PyTorch.
+// The layout of these structures is mirrored by ctypes structures in Python: change both together.
+#pragma once
+#include <stdint.h>
+
+extern "C" {
+
+// One argument with axes (batch, token, head or group) and a contiguous last axis, if it has one.
+struct Strided {
+    float* data;
+    int64_t batch, token, head;
+};
+
+// Mamba-3 MIMO scan. Shapes in the comments; the letters are those of somamba/scan/inputs.py.
+struct Scan {
+    int64_t batch, tokens, heads, p, n, rank, groups, angles;
+    Strided C, B;  // (batch, token, group) strides; rank has its own stride, n is contiguous
+    int64_t C_rank, B_rank;
+    Strided x, z, angle, dt, adt, trap;
+    const float *C_bias, *B_bias;             // heads rank n
+    const float *mimo_x, *mimo_z, *mimo_o;    // heads rank p
+    const float* D;                           // heads
+    Strided out;                              // p contiguous
+    float* states;                            // batch tokens heads p n, or null
+    float* boundary;                          // state at the start of every block, or null; size by somamba_scan_sizes
+    double* turns;                            // rotation at the start of every block, or null
+    float* scratch;                           // size by somamba_scan_sizes
+};
+
+struct ScanGradient {
+    Strided dout;
+    float *C, *B;                             // batch tokens rank groups n
+    float *x, *z;                             // batch tokens heads p
+    float *angle, *dt, *adt, *trap;           // batch tokens heads (angles)
+    float *C_bias, *B_bias, *mimo_x, *mimo_z, *mimo_o, *D;
+    float* partial;                           // sums of single workers; size by somamba_scan_sizes
+};
+
+struct ScanSizes {
+    int64_t boundary;  // floats
+    int64_t turns;     // doubles
+    int64_t forward;   // floats of scratch
+    int64_t backward;  // floats of scratch
+    int64_t partial;   // floats
+};
+
+}  // extern "C"
+
+// What each instruction set provides; thread `index` of `count` does its share.
+struct Kernels {
+    const char* name;
+    void (*scan_forward)(const Scan&, int index, int count);
+    void (*scan_backward)(const Scan&, const ScanGradient&, int index, int count);
+    void (*scan_backward_rows)(const Scan&, const ScanGradient&, int workers, int index, int count);
+    void (*scan_backward_heads)(const Scan&, const ScanGradient&, int workers, int index, int count);
+    void (*scan_backward_parameters)(const Scan&, const ScanGradient&, int workers);
+    ScanSizes (*scan_sizes)(const Scan&, int count);
+};

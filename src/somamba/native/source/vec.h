@@ -1,0 +1,215 @@
+// Sixteen float lanes, whatever the machine's vectors are, and the few functions the kernels need on them.
+// Included once for each instruction set (see isa_*.cpp); no standard header with inline functions may come in here,
+// or the linker could hand a machine code of an instruction set it lacks.
+#pragma once
+#include <stdint.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+namespace SOMAMBA_ISA {
+
+constexpr int LANES = 16;
+constexpr int NV = LANES / SOMAMBA_WIDTH;  // native vectors in one V
+
+typedef float vf __attribute__((vector_size(SOMAMBA_WIDTH * 4)));
+typedef int32_t vi __attribute__((vector_size(SOMAMBA_WIDTH * 4)));
+typedef float vfu __attribute__((vector_size(SOMAMBA_WIDTH * 4), aligned(4), may_alias));
+
+struct V {
+    vf a[NV];
+};
+
+#define EACH UNROLL for (int j_ = 0; j_ < NV; ++j_)
+
+INLINE V splat(float s) { V r; EACH r.a[j_] = s - (vf){}; return r; }
+INLINE V load(const float* p) { V r; EACH r.a[j_] = *(const vfu*)(p + j_ * SOMAMBA_WIDTH); return r; }
+INLINE void store(float* p, V x) { EACH *(vfu*)(p + j_ * SOMAMBA_WIDTH) = x.a[j_]; }
+INLINE V operator+(V x, V y) { V r; EACH r.a[j_] = x.a[j_] + y.a[j_]; return r; }
+INLINE V operator-(V x, V y) { V r; EACH r.a[j_] = x.a[j_] - y.a[j_]; return r; }
+INLINE V operator*(V x, V y) { V r; EACH r.a[j_] = x.a[j_] * y.a[j_]; return r; }
+INLINE V operator/(V x, V y) { V r; EACH r.a[j_] = x.a[j_] / y.a[j_]; return r; }
+INLINE V operator*(V x, float s) { V r; EACH r.a[j_] = x.a[j_] * s; return r; }
+INLINE V operator+(V x, float s) { V r; EACH r.a[j_] = x.a[j_] + s; return r; }
+// x + y * s, one instruction where the machine has it
+INLINE V fma(V x, V y, float s) { V r; EACH r.a[j_] = x.a[j_] + y.a[j_] * s; return r; }
+INLINE V fma(V x, V y, V z) { V r; EACH r.a[j_] = x.a[j_] + y.a[j_] * z.a[j_]; return r; }
+
+// The first `count` lanes; the others read as zero and are not written.
+INLINE V load(const float* p, int count) {
+    if (count == LANES) return load(p);
+    float t[LANES] = {};
+    for (int i = 0; i < count; ++i) t[i] = p[i];
+    return load(t);
+}
+INLINE void store(float* p, V x, int count) {
+    if (count == LANES) return store(p, x);
+    float t[LANES];
+    store(t, x);
+    for (int i = 0; i < count; ++i) p[i] = t[i];
+}
+
+// ---- sums over lanes: SOMAMBA_WIDTH vectors become one, each folded to its sum ----------------------------------
+
+template <int... I>
+struct Indices {};
+template <int N, int... I>
+struct Count : Count<N - 1, N - 1, I...> {};
+template <int... I>
+struct Count<0, I...> {
+    typedef Indices<I...> type;
+};
+
+// Lane of the pair (x, y) that goes to lane j: runs of `step` lanes, in turn from x and from y.
+constexpr int fold_lane(int j, int step, int width) {
+    return j % (2 * step) < step ? j : width + j - step;
+}
+template <int STEP, int... I>
+INLINE vf fold(vf x, vf y, Indices<I...>) {
+    return __builtin_shufflevector(x, y, fold_lane(I, STEP, SOMAMBA_WIDTH)...) +
+           __builtin_shufflevector(x, y, (fold_lane(I, STEP, SOMAMBA_WIDTH) + STEP)...);
+}
+
+INLINE vf sums(const vf* x) {
+    typedef Count<SOMAMBA_WIDTH>::type All;
+    vf level[SOMAMBA_WIDTH];
+    UNROLL for (int i = 0; i < SOMAMBA_WIDTH / 2; ++i) level[i] = fold<1>(x[2 * i], x[2 * i + 1], All());
+    UNROLL for (int i = 0; i < SOMAMBA_WIDTH / 4; ++i) level[i] = fold<2>(level[2 * i], level[2 * i + 1], All());
+#if SOMAMBA_WIDTH > 4
+    UNROLL for (int i = 0; i < SOMAMBA_WIDTH / 8; ++i) level[i] = fold<4>(level[2 * i], level[2 * i + 1], All());
+#endif
+#if SOMAMBA_WIDTH > 8
+    level[0] = fold<8>(level[0], level[1], All());
+#endif
+    return level[0];
+}
+
+INLINE float sum(vf x) {
+    float total = 0;
+    UNROLL for (int i = 0; i < SOMAMBA_WIDTH; ++i) total += x[i];
+    return total;
+}
+
+// Exchange lanes 0..7 with 8..15.
+template <int... I>
+INLINE vf exchange(vf x, Indices<I...>) {
+    return __builtin_shufflevector(x, x, ((I + SOMAMBA_WIDTH / 2) % SOMAMBA_WIDTH)...);
+}
+INLINE V swap_halves(V x) {
+    V r;
+#if SOMAMBA_WIDTH == 16
+    r.a[0] = exchange(x.a[0], Count<SOMAMBA_WIDTH>::type());
+#else
+    EACH r.a[j_] = x.a[(j_ + NV / 2) % NV];
+#endif
+    return r;
+}
+
+// ---- functions of one native vector --------------------------------------------------------------------------
+
+// NaN stays NaN in all of these.
+#if defined(__x86_64__) && SOMAMBA_WIDTH == 16
+INLINE vf clamp(vf x, float low, float high) {
+    return (vf)_mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), (__m512)x));
+}
+INLINE vf guess_inverse(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
+#elif defined(__x86_64__) && SOMAMBA_WIDTH == 8
+INLINE vf clamp(vf x, float low, float high) {
+    return (vf)_mm256_min_ps(_mm256_set1_ps(high), _mm256_max_ps(_mm256_set1_ps(low), (__m256)x));
+}
+INLINE vf guess_inverse(vf x) { return (vf)_mm256_rcp_ps((__m256)x); }
+#else
+INLINE vf clamp(vf x, float low, float high) {
+    vf l = low - (vf){}, h = high - (vf){};
+    x = x < l ? l : x;
+    return x > h ? h : x;
+}
+INLINE vf guess_inverse(vf x) { return 1.0f / x; }
+#endif
+
+// 1 / x for 1 <= x < 1e38: the machine's guess and one Newton step, three times as fast as a division.
+INLINE vf inverse(vf x) {
+    vf y = guess_inverse(x);
+    return y + y * (1.0f - x * y);
+}
+
+// exp, relative error below 2e-7 for |x| < 87: split off the power of two, polynomial on the rest (own minimax fit).
+INLINE vf exp_(vf x) {
+    x = clamp(x, -87.0f, 88.0f);
+    const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits
+    vf shifted = x * 1.44269504f + magic;
+    vf n = shifted - magic;
+    vf r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    vf q = 0.00139517174f * r + 0.00836959854f;
+    q = q * r + 0.0416661873f;
+    q = q * r + 0.166665122f;
+    q = q * r + 0.5f;
+    vf e = r * r * q + r + 1.0f;
+    vi power = ((vi)shifted - 0x4B400000 + 127) << 23;
+    return e * (vf)power;
+}
+
+INLINE vf sigmoid_(vf x) { return inverse(1.0f + exp_(-x)); }
+
+// tanh with full relative accuracy near zero: a small rotation speed is summed over tens of thousands of tokens.
+INLINE vf tanh_(vf x) {
+    vf u = x * x;
+    vf q = 0.00206466205f * u - 0.00809196476f;
+    q = q * u + 0.0216663443f;
+    q = q * u - 0.0539405644f;
+    q = q * u + 0.133331582f;
+    q = q * u - 0.333333284f;
+    vf near = x + x * u * q;
+    vf far = 1.0f - 2.0f * inverse(exp_(2.0f * clamp(x, -10.0f, 10.0f)) + 1.0f);
+    vf limit = 0.65f * 0.65f - (vf){};
+    return u < limit ? near : far;
+}
+
+// exp(x) - 1 for x <= 0, with full relative accuracy near zero: a decay that differs from one by less than float32
+// can hold still counts when it is applied as g + g * expm1 thousands of times.
+INLINE vf expm1_(vf x) {
+    vf q = 1.62104974e-4f * x + 0.00136702054f;
+    q = q * x + 0.00832697004f;
+    q = q * x + 0.0416657925f;
+    q = q * x + 0.166666627f;
+    q = q * x + 0.5f;
+    vf small = x + x * x * q;
+    vf bound = -0.5f - (vf){};
+    return x > bound ? small : exp_(x) - 1.0f;
+}
+
+// Sine and cosine of an angle in turns, |turns| <= 1.
+INLINE void sincos_(vf turns, vf& sine, vf& cosine) {
+    const float magic = 12582912.0f;
+    vf shifted = turns * 4.0f + magic;
+    vf quarter = shifted - magic;
+    vi k = (vi)shifted;
+    vf r = (turns - quarter * 0.25f) * 6.28318531f;
+    vf u = r * r;
+    vf s = 2.75573192e-6f * u - 1.98412698e-4f;
+    s = s * u + 8.33333333e-3f;
+    s = s * u - 0.166666667f;
+    s = r + r * u * s;
+    vf c = 2.48015873e-5f * u - 1.38888889e-3f;
+    c = c * u + 4.16666667e-2f;
+    c = c * u - 0.5f;
+    c = 1.0f + u * c;
+    vi odd = (k & 1) != 0, sine_negative = (k & 2) != 0, cosine_negative = ((k + 1) & 2) != 0;
+    vf s1 = odd ? c : s, c1 = odd ? s : c;
+    sine = sine_negative ? -s1 : s1;
+    cosine = cosine_negative ? -c1 : c1;
+}
+
+INLINE V sigmoid(V x) { V r; EACH r.a[j_] = sigmoid_(x.a[j_]); return r; }
+INLINE V tanh(V x) { V r; EACH r.a[j_] = tanh_(x.a[j_]); return r; }
+
+}  // namespace SOMAMBA_ISA

@@ -1,0 +1,67 @@
+"""Adapter to the official Mamba-3 MIMO kernel of ``mamba_ssm`` (CUDA, extra ``cuda``).
+
+The kernel takes normed B and C and adds bias and rotation itself, so the modulated interfaces go in unchanged. It returns
+no state trajectory. This file only renames arguments and turns axes; it has not been run on a GPU by us.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from somamba.extras import require
+from somamba.scan.inputs import ScanInputs, ScanOutput
+
+CHUNK = 16  # The paper's chunk size; the kernel's authors advise 64 / rank.
+
+
+def kernel_arguments(inputs: ScanInputs, *, chunk: int = CHUNK) -> dict[str, Any]:
+    """Map our names and axes to the keyword arguments of ``mamba3_mimo``."""
+    n, angles = inputs.B.shape[-1], inputs.angles.shape[-1]
+    per_head = {name: getattr(inputs, name).transpose(1, 2).contiguous() for name in ("adt", "dt", "trap")}
+    return {
+        "Q": inputs.C,
+        "K": inputs.B,
+        "V": inputs.x,
+        "ADT": per_head["adt"],
+        "DT": per_head["dt"],
+        "Trap": per_head["trap"],
+        "Q_bias": inputs.C_bias,
+        "K_bias": inputs.B_bias,
+        "MIMO_V": inputs.mimo_x,
+        "MIMO_Z": inputs.mimo_z,
+        "MIMO_Out": inputs.mimo_o,
+        "Angles": inputs.angles.float().contiguous(),
+        "D": inputs.D,
+        "Z": inputs.z,
+        "chunk_size": chunk,
+        "rotary_dim_divisor": n // angles,
+        "dtype": inputs.x.dtype,
+        "return_state": False,
+        "cu_seqlens": None,
+    }
+
+
+def scan_fused(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
+    """Run the official kernel; `why_not` of the backend table has refused what it cannot do."""
+    del keep_states
+    kernel: Callable[..., Tensor] = require(
+        "mamba_ssm.ops.tilelang.mamba3.mamba3_mimo", extra="cuda"
+    ).mamba3_mimo
+    length = inputs.x.shape[1]
+    return ScanOutput(kernel(**kernel_arguments(_padded(inputs)))[:, :length], None)
+
+
+def _padded(inputs: ScanInputs) -> ScanInputs:
+    """Lengthen to whole chunks: the kernel walks chunk by chunk. Appended zeros come after everything they could disturb."""
+    short = -inputs.x.shape[1] % CHUNK
+    if not short:
+        return inputs
+
+    def longer(tensor: Tensor) -> Tensor:
+        return torch.cat([tensor, tensor.new_zeros(tensor.shape[0], short, *tensor.shape[2:])], dim=1)
+
+    sequences = {name: longer(getattr(inputs, name)) for name in ("C", "B", "x", "z", "angles", "dt", "adt", "trap")}
+    parameters = {name: getattr(inputs, name) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")}
+    return ScanInputs(**sequences, **parameters)

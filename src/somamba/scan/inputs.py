@@ -1,0 +1,106 @@
+"""What a Mamba-3 MIMO scan takes and returns.
+
+The letters are those of the official module: C reads the state, B writes it, x is the content, z the gate.
+Sizes: ``tokens`` any, ``heads`` a multiple of ``groups``, ``2 * angles`` at most ``n``.
+"""
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from somamba.errors import InputError
+
+Interface = Float[Tensor, "batch tokens rank groups n"]
+Content = Float[Tensor, "batch tokens heads p"]
+PerToken = Float[Tensor, "batch tokens heads"]
+Angles = Float[Tensor, "batch tokens heads angles"]
+InterfaceBias = Float[Tensor, "heads rank n"]
+States = Float[Tensor, "batch tokens heads p n"]
+
+
+class ScanOutput(NamedTuple):
+    """What a scan returns."""
+
+    readout: Content
+    """S: the state read through C, gated, rank contracted; before any output projection."""
+    states: States | None
+    """h at every token; only on request, it is large."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScanInputs:
+    """All arguments of one scan, in the order of the official kernel."""
+
+    C: Tensor
+    """``(batch, tokens, rank, groups, n)``: read interface, normed, before bias and rotation."""
+    B: Tensor
+    """``(batch, tokens, rank, groups, n)``: write interface, normed, before bias and rotation."""
+    x: Tensor
+    """``(batch, tokens, heads, p)``: content."""
+    z: Tensor
+    """``(batch, tokens, heads, p)``: gate, before the SiLU."""
+    C_bias: Tensor
+    """``(heads, rank, n)``: added to C for each head."""
+    B_bias: Tensor
+    """``(heads, rank, n)``: added to B for each head."""
+    mimo_x: Tensor
+    """``(heads, rank, p)``: lifts the content to ``rank`` inputs."""
+    mimo_z: Tensor
+    """``(heads, rank, p)``: lifts the gate to ``rank`` gates."""
+    mimo_o: Tensor
+    """``(heads, rank, p)``: contracts ``rank`` outputs to one."""
+    D: Tensor
+    """``(heads,)``: skip from the lifted content to the read-out."""
+    angles: Tensor
+    """``(batch, tokens, heads, angles)``: rotation speeds, before tanh."""
+    dt: Tensor
+    """``(batch, tokens, heads)``: step size, positive."""
+    adt: Tensor
+    """``(batch, tokens, heads)``: A * dt, the logarithm of the decay, negative."""
+    trap: Tensor
+    """``(batch, tokens, heads)``: logit of lambda, the trapezoidal mixing coefficient."""
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All arguments, in the order of the fields."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def check(self) -> None:
+        """Refuse arguments that do not belong together."""
+        if self.x.ndim != 4 or self.B.ndim != 5:
+            raise InputError(
+                "A scan wants x as (batch, tokens, heads, p) and B as (batch, tokens, rank, groups, n); "
+                f"got x {tuple(self.x.shape)} and B {tuple(self.B.shape)}."
+            )
+        batch, tokens, heads, p = self.x.shape
+        rank, groups, n = self.B.shape[2:]
+        angles = self.angles.shape[-1]
+        if heads % groups or 2 * angles > n or min(batch, tokens, heads, p, rank, groups, n) < 1:
+            raise InputError(
+                f"A scan wants heads divisible by groups, 2 * angles <= n and no empty axis; got heads={heads}, "
+                f"groups={groups}, angles={angles}, n={n}, batch={batch}, tokens={tokens}, p={p}, rank={rank}."
+            )
+        interface, content, per_token = (batch, tokens, rank, groups, n), (batch, tokens, heads, p), (batch, tokens, heads)
+        bias, lift = (heads, rank, n), (heads, rank, p)
+        wanted = {
+            **dict.fromkeys(("C", "B"), interface),
+            **dict.fromkeys(("x", "z"), content),
+            **dict.fromkeys(("C_bias", "B_bias"), bias),
+            **dict.fromkeys(("mimo_x", "mimo_z", "mimo_o"), lift),
+            "D": (heads,),
+            "angles": (*per_token, angles),
+            **dict.fromkeys(("dt", "adt", "trap"), per_token),
+        }
+        for name, shape in wanted.items():
+            tensor: Tensor = getattr(self, name)
+            if tuple(tensor.shape) != shape:
+                raise InputError(f"Scan argument {name} must be {shape} to go with x and B, got {tuple(tensor.shape)}.")
+            if tensor.dtype not in (torch.float32, torch.float64) or tensor.dtype != self.x.dtype:
+                raise InputError(
+                    f"Scan arguments must all be float32 or all float64; {name} is {tensor.dtype}, x is {self.x.dtype}. "
+                    "Under autocast, cast them with .float() first."
+                )
+            if tensor.device != self.x.device:
+                raise InputError(f"Scan argument {name} is on {tensor.device}, x on {self.x.device}; move them together.")

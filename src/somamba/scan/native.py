@@ -1,0 +1,173 @@
+"""The scan in C++ on the CPU: float32, forward and backward, registered with PyTorch as an ordinary operator.
+
+The structures mirror ``native/source/kernels.h``. Arguments may be slices of larger tensors: only their last axis must be
+contiguous, so the projection that makes them is read in place.
+"""
+
+import ctypes
+from ctypes import c_double, c_float, c_int64
+
+import torch
+from torch import Tensor
+
+from somamba.native.library import library
+from somamba.scan.inputs import ScanInputs, ScanOutput
+
+_FLOATS = ctypes.POINTER(c_float)
+
+
+class _Strided(ctypes.Structure):
+    _fields_ = [("data", _FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
+
+
+class _Scan(ctypes.Structure):
+    _fields_ = [
+        *((name, c_int64) for name in ("batch", "tokens", "heads", "p", "n", "rank", "groups", "angles")),
+        ("C", _Strided),
+        ("B", _Strided),
+        ("C_rank", c_int64),
+        ("B_rank", c_int64),
+        *((name, _Strided) for name in ("x", "z", "angle", "dt", "adt", "trap")),
+        *((name, _FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")),
+        ("out", _Strided),
+        ("states", _FLOATS),
+        ("boundary", _FLOATS),
+        ("turns", ctypes.POINTER(c_double)),
+        ("scratch", _FLOATS),
+    ]
+
+
+class _ScanGradient(ctypes.Structure):
+    _fields_ = [
+        ("dout", _Strided),
+        *((name, _FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
+        *((name, _FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
+    ]
+
+
+class _ScanSizes(ctypes.Structure):
+    _fields_ = [(name, c_int64) for name in ("boundary", "turns", "forward", "backward", "partial")]
+
+
+def scan_native(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
+    """Run the scan of `scan_reference` in the compiled kernel."""
+    readout, states, _, _ = _forward(*inputs.tensors(), keep_states, _needs_gradient(inputs))
+    return ScanOutput(readout, states if keep_states else None)
+
+
+def _needs_gradient(inputs: ScanInputs) -> bool:
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in inputs.tensors())
+
+
+@torch.library.custom_op("somamba::mimo_scan", mutates_args=(), device_types="cpu")
+def _forward(
+    C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor, B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor,
+    mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool, keep_blocks: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    tensors = _readable((C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap))
+    call, sizes, workers = _describe(tensors)
+    readout = torch.empty(x.shape)
+    states = torch.empty(*x.shape, B.shape[-1]) if keep_states else torch.empty(0)
+    boundary = torch.empty(sizes.boundary if keep_blocks else 0)
+    turns = torch.empty(sizes.turns if keep_blocks else 0, dtype=torch.float64)
+    scratch = torch.empty(sizes.forward + 16)
+    call.out = _strided(readout)
+    call.states = _pointer(states) if keep_states else None
+    call.boundary = _pointer(boundary) if keep_blocks else None
+    call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double)) if keep_blocks else None
+    call.scratch = _pointer(scratch)
+    library().somamba_scan_forward(ctypes.byref(call), workers)
+    return readout, states, boundary, turns
+
+
+@_forward.register_fake
+def _(
+    C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor, B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor,
+    mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool, keep_blocks: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    states = x.new_empty(*x.shape, B.shape[-1]) if keep_states else x.new_empty(0)
+    context = torch.library.get_ctx()
+    size = context.new_dynamic_size if keep_blocks else lambda: 0
+    return x.new_empty(x.shape), states, x.new_empty(size()), x.new_empty(size(), dtype=torch.float64)
+
+
+@torch.library.custom_op("somamba::mimo_scan_backward", mutates_args=(), device_types="cpu")
+def _backward(
+    grad: Tensor, boundary: Tensor, turns: Tensor, C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor,
+    B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor, mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor,
+    trap: Tensor,
+) -> list[Tensor]:  # fmt: skip
+    tensors = _readable((C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap))
+    call, sizes, workers = _describe(tensors)
+    gradients = [torch.empty(tensor.shape) for tensor in tensors]
+    grad = grad.contiguous()
+    scratch, partial = torch.empty(sizes.backward + 16), torch.empty(sizes.partial)
+    call.boundary, call.scratch = _pointer(boundary), _pointer(scratch)
+    call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double))
+    names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
+    adjoint = _ScanGradient(dout=_strided(grad), partial=_pointer(partial))
+    for name, gradient in zip(names, gradients, strict=True):
+        setattr(adjoint, name, _pointer(gradient))
+    library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), workers)
+    return gradients
+
+
+@_backward.register_fake
+def _(
+    grad: Tensor, boundary: Tensor, turns: Tensor, C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor,
+    B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor, mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor,
+    trap: Tensor,
+) -> list[Tensor]:  # fmt: skip
+    tensors = (C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap)
+    return [torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in tensors]
+
+
+def _remember(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
+    _, states, boundary, turns = output
+    ctx.mark_non_differentiable(states, boundary, turns)
+    ctx.save_for_backward(boundary, turns, *inputs[:14])  # type: ignore[arg-type]
+
+
+def _differentiate(
+    ctx: torch.autograd.function.FunctionCtx, grad: Tensor, _states: Tensor, _boundary: Tensor, _turns: Tensor
+) -> tuple[Tensor | None, ...]:
+    gradients = _backward(grad, *ctx.saved_tensors)  # type: ignore[attr-defined]
+    return (*gradients, None, None)
+
+
+_forward.register_autograd(_differentiate, setup_context=_remember)
+
+
+def _readable(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Contiguous along the last axis for what has strides, wholly contiguous for the parameters."""
+    strided = {0, 1, 2, 3, 10, 11, 12, 13}
+    return tuple(
+        tensor if i in strided and (tensor.stride(-1) == 1 or i > 10) else tensor.contiguous()
+        for i, tensor in enumerate(tensors)
+    )
+
+
+def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
+    C, B, x, z, *parameters, angles, dt, adt, trap = tensors
+    batch, tokens, heads, p = x.shape
+    rank, groups, n = B.shape[2:]
+    call = _Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1])
+    for name, tensor in (("C", C), ("B", B)):
+        setattr(call, name, _Strided(_pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
+        setattr(call, f"{name}_rank", tensor.stride(2))
+    for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
+        setattr(call, name, _strided(tensor))
+    for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
+        setattr(call, name, _pointer(tensor))
+    workers = max(1, min(torch.get_num_threads(), batch * heads * -(-p // 16)))
+    sizes = _ScanSizes()
+    library().somamba_scan_sizes(ctypes.byref(call), workers, ctypes.byref(sizes))
+    return call, sizes, workers
+
+
+def _strided(tensor: Tensor) -> _Strided:
+    return _Strided(_pointer(tensor), *tensor.stride()[:3])
+
+
+def _pointer(tensor: Tensor) -> "ctypes._Pointer[c_float]":
+    return ctypes.cast(tensor.data_ptr(), _FLOATS)
