@@ -1,17 +1,17 @@
-"""Builds the compiled kernels. They are optional: without a C++ compiler the install succeeds and plain PyTorch runs."""
+"""Builds the compiled kernels. They are optional: without a C++ compiler the install succeeds, PyTorch does the work."""
 
-from glob import glob
+from pathlib import Path
 
 from setuptools import Extension, setup
 
-SOURCE = "src/somamba/native/source"
+SOURCE = Path("src/somamba/native/source")
 
 setup(
     ext_modules=[
         Extension(
             "somamba.native.kernels",
-            sources=sorted(glob(f"{SOURCE}/*.cpp")),
-            depends=sorted(glob(f"{SOURCE}/*.h")),
+            sources=sorted(map(str, SOURCE.glob("*.cpp"))),
+            depends=sorted(map(str, SOURCE.glob("*.h"))),
             extra_compile_args=["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-pthread"],
             extra_link_args=["-pthread"],
             language="c++",

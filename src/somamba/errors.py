@@ -13,6 +13,10 @@ class InputError(SomambaError, ValueError):
     """Data handed to the library that it cannot work with: shape, dtype, size or values."""
 
 
+class DataError(SomambaError, ValueError):
+    """A dataset on disk that cannot be used: a missing, damaged, hostile or unexpected file."""
+
+
 class BackendError(SomambaError, RuntimeError):
     """A backend that was asked for by name and cannot run."""
 
@@ -26,3 +30,11 @@ class UnknownNameError(SomambaError, KeyError):
 
 class MissingExtraError(SomambaError, ImportError):
     """A feature whose optional dependency is not installed."""
+
+
+class StorageError(SomambaError, OSError):
+    """A file or folder that could not be written."""
+
+
+class TrainingError(SomambaError, RuntimeError):
+    """A training that cannot go on."""

@@ -25,6 +25,10 @@ COMMANDS = Registry(
         "doctor": Command("somamba.cli.doctor", "versions, threads, and which scan backend runs and why"),
         "models": Command("somamba.cli.models", "the networks that can be built, with their size and cost"),
         "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
+        "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
+        "train": Command("somamba.cli.train", "train a network as a recipe says; resumable"),
+        "evaluate": Command("somamba.cli.evaluate", "score a checkpoint on a dataset: a row for every case"),
+        "table": Command("somamba.cli.table", "lay results out as the paper's tables"),
     },
 )
 

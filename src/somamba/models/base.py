@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from torch import nn
 
 from somamba.physics.operator import LinearOperator
-from somamba.shapes import CoilImages, KSpace
+from somamba.shapes import Images, KSpace
 
 
 class Reconstructor(nn.Module, ABC):
@@ -15,5 +15,5 @@ class Reconstructor(nn.Module, ABC):
     """
 
     @abstractmethod
-    def forward(self, y: KSpace, A: LinearOperator) -> CoilImages:
+    def forward(self, y: KSpace, A: LinearOperator) -> Images:
         """Reconstruct the image that ``A`` measured as ``y``."""

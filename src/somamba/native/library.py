@@ -7,11 +7,28 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from somamba.errors import BackendError
 
 ABI = 1
 DISABLE = "SOMAMBA_NO_NATIVE"
+FLOATS = ctypes.POINTER(ctypes.c_float)
+
+
+def pointer(tensor: Tensor) -> "ctypes._Pointer[ctypes.c_float]":
+    """Where the numbers of a float32 tensor lie."""
+    return ctypes.cast(tensor.data_ptr(), FLOATS)
+
+
+def workers() -> int:
+    """How many threads a kernel may use: as many as PyTorch."""
+    return torch.get_num_threads()
+
+
+def usable(*tensors: Tensor) -> bool:
+    """Tell whether the compiled kernels can take these tensors: on the CPU, in float32, and built."""
+    return all(t.device.type == "cpu" and t.dtype == torch.float32 for t in tensors) and why_not() is None
 
 
 def why_not() -> str | None:

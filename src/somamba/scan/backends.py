@@ -70,8 +70,8 @@ BACKENDS: Registry[Backend] = Registry(
     {  # in the order in which "auto" tries them
         "fused": Backend(scan_fused, _fused_why_not, "official mamba_ssm kernel, CUDA"),
         "native": Backend(scan_native, _native_why_not, "compiled C++ on the CPU, float32"),
-        "chunked": Backend(scan_chunked, _always, "plain PyTorch, any device and float type"),
-        "reference": Backend(scan_reference, _always, "one token at a time: the definition, slow"),
+        "chunked": Backend(scan_chunked, _always, "plain PyTorch, any device with float64"),
+        "reference": Backend(scan_reference, _always, "the definition, one token at a time, slow"),
     },
 )
 
@@ -88,7 +88,7 @@ def choose(name: str, request: Request) -> Backend:
 
 @cache
 def _automatic(request: Request) -> str:
-    refusals = []
+    refusals: list[str] = []
     for name, backend in BACKENDS.items():
         reason = backend.why_not(request)
         if reason is None:

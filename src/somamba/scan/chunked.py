@@ -33,7 +33,9 @@ class _Block(NamedTuple):
     later: Tensor  # b h c t, gamma + s: its weight in all later ones
 
 
-def scan_chunked(inputs: ScanInputs, *, keep_states: bool = False, chunk: int = CHUNK, block: int = BLOCK) -> ScanOutput:
+def scan_chunked(
+    inputs: ScanInputs, *, keep_states: bool = False, chunk: int = CHUNK, block: int = BLOCK
+) -> ScanOutput:
     """Run the scan of `scan_reference` chunk by chunk."""
     tokens = inputs.x.shape[1]
     mixing = torch.sigmoid(inputs.trap)

@@ -16,7 +16,7 @@ from somamba.scan.inputs import ScanInputs, ScanOutput
 CHUNK = 16  # The paper's chunk size; the kernel's authors advise 64 / rank.
 
 
-def kernel_arguments(inputs: ScanInputs, *, chunk: int = CHUNK) -> dict[str, Any]:
+def kernel_arguments(inputs: ScanInputs) -> dict[str, Any]:
     """Map our names and axes to the keyword arguments of ``mamba3_mimo``."""
     n, angles = inputs.B.shape[-1], inputs.angles.shape[-1]
     per_head = {name: getattr(inputs, name).transpose(1, 2).contiguous() for name in ("adt", "dt", "trap")}
@@ -35,7 +35,7 @@ def kernel_arguments(inputs: ScanInputs, *, chunk: int = CHUNK) -> dict[str, Any
         "Angles": inputs.angles.float().contiguous(),
         "D": inputs.D,
         "Z": inputs.z,
-        "chunk_size": chunk,
+        "chunk_size": CHUNK,
         "rotary_dim_divisor": n // angles,
         "dtype": inputs.x.dtype,
         "return_state": False,
@@ -46,9 +46,7 @@ def kernel_arguments(inputs: ScanInputs, *, chunk: int = CHUNK) -> dict[str, Any
 def scan_fused(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
     """Run the official kernel; `why_not` of the backend table has refused what it cannot do."""
     del keep_states
-    kernel: Callable[..., Tensor] = require(
-        "mamba_ssm.ops.tilelang.mamba3.mamba3_mimo", extra="cuda"
-    ).mamba3_mimo
+    kernel: Callable[..., Tensor] = require("mamba_ssm.ops.tilelang.mamba3.mamba3_mimo", extra="cuda").mamba3_mimo
     length = inputs.x.shape[1]
     return ScanOutput(kernel(**kernel_arguments(_padded(inputs)))[:, :length], None)
 

@@ -82,7 +82,11 @@ class ScanInputs:
                 f"A scan wants heads divisible by groups, 2 * angles <= n and no empty axis; got heads={heads}, "
                 f"groups={groups}, angles={angles}, n={n}, batch={batch}, tokens={tokens}, p={p}, rank={rank}."
             )
-        interface, content, per_token = (batch, tokens, rank, groups, n), (batch, tokens, heads, p), (batch, tokens, heads)
+        interface, content, per_token = (
+            (batch, tokens, rank, groups, n),
+            (batch, tokens, heads, p),
+            (batch, tokens, heads),
+        )
         bias, lift = (heads, rank, n), (heads, rank, p)
         wanted = {
             **dict.fromkeys(("C", "B"), interface),
@@ -103,4 +107,6 @@ class ScanInputs:
                     "Under autocast, cast them with .float() first."
                 )
             if tensor.device != self.x.device:
-                raise InputError(f"Scan argument {name} is on {tensor.device}, x on {self.x.device}; move them together.")
+                raise InputError(
+                    f"Scan argument {name} is on {tensor.device}, x on {self.x.device}; move them together."
+                )

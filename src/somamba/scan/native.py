@@ -5,19 +5,17 @@ contiguous, so the projection that makes them is read in place.
 """
 
 import ctypes
-from ctypes import c_double, c_float, c_int64
+from ctypes import c_double, c_int64
 
 import torch
 from torch import Tensor
 
-from somamba.native.library import library
+from somamba.native.library import FLOATS, library, pointer, workers
 from somamba.scan.inputs import ScanInputs, ScanOutput
-
-_FLOATS = ctypes.POINTER(c_float)
 
 
 class _Strided(ctypes.Structure):
-    _fields_ = [("data", _FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
+    _fields_ = [("data", FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
 
 
 class _Scan(ctypes.Structure):
@@ -28,20 +26,20 @@ class _Scan(ctypes.Structure):
         ("C_rank", c_int64),
         ("B_rank", c_int64),
         *((name, _Strided) for name in ("x", "z", "angle", "dt", "adt", "trap")),
-        *((name, _FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")),
+        *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")),
         ("out", _Strided),
-        ("states", _FLOATS),
-        ("boundary", _FLOATS),
+        ("states", FLOATS),
+        ("boundary", FLOATS),
         ("turns", ctypes.POINTER(c_double)),
-        ("scratch", _FLOATS),
+        ("scratch", FLOATS),
     ]
 
 
 class _ScanGradient(ctypes.Structure):
     _fields_ = [
         ("dout", _Strided),
-        *((name, _FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
-        *((name, _FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
+        *((name, FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
+        *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
     ]
 
 
@@ -65,18 +63,18 @@ def _forward(
     mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool, keep_blocks: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     tensors = _readable((C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap))
-    call, sizes, workers = _describe(tensors)
+    call, sizes, count = _describe(tensors)
     readout = torch.empty(x.shape)
     states = torch.empty(*x.shape, B.shape[-1]) if keep_states else torch.empty(0)
     boundary = torch.empty(sizes.boundary if keep_blocks else 0)
     turns = torch.empty(sizes.turns if keep_blocks else 0, dtype=torch.float64)
     scratch = torch.empty(sizes.forward + 16)
     call.out = _strided(readout)
-    call.states = _pointer(states) if keep_states else None
-    call.boundary = _pointer(boundary) if keep_blocks else None
+    call.states = pointer(states) if keep_states else None
+    call.boundary = pointer(boundary) if keep_blocks else None
     call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double)) if keep_blocks else None
-    call.scratch = _pointer(scratch)
-    library().somamba_scan_forward(ctypes.byref(call), workers)
+    call.scratch = pointer(scratch)
+    library().somamba_scan_forward(ctypes.byref(call), count)
     return readout, states, boundary, turns
 
 
@@ -98,17 +96,17 @@ def _backward(
     trap: Tensor,
 ) -> list[Tensor]:  # fmt: skip
     tensors = _readable((C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap))
-    call, sizes, workers = _describe(tensors)
+    call, sizes, count = _describe(tensors)
     gradients = [torch.empty(tensor.shape) for tensor in tensors]
     grad = grad.contiguous()
     scratch, partial = torch.empty(sizes.backward + 16), torch.empty(sizes.partial)
-    call.boundary, call.scratch = _pointer(boundary), _pointer(scratch)
+    call.boundary, call.scratch = pointer(boundary), pointer(scratch)
     call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double))
     names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
-    adjoint = _ScanGradient(dout=_strided(grad), partial=_pointer(partial))
+    adjoint = _ScanGradient(dout=_strided(grad), partial=pointer(partial))
     for name, gradient in zip(names, gradients, strict=True):
-        setattr(adjoint, name, _pointer(gradient))
-    library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), workers)
+        setattr(adjoint, name, pointer(gradient))
+    library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), count)
     return gradients
 
 
@@ -125,12 +123,15 @@ def _(
 def _remember(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
     _, states, boundary, turns = output
     ctx.mark_non_differentiable(states, boundary, turns)
+    ctx.set_materialize_grads(False)  # or zeros as large as the saved states would be made for them
     ctx.save_for_backward(boundary, turns, *inputs[:14])  # type: ignore[arg-type]
 
 
 def _differentiate(
-    ctx: torch.autograd.function.FunctionCtx, grad: Tensor, _states: Tensor, _boundary: Tensor, _turns: Tensor
+    ctx: torch.autograd.function.FunctionCtx, grad: Tensor | None, _states: Tensor, _boundary: Tensor, _turns: Tensor
 ) -> tuple[Tensor | None, ...]:
+    if grad is None:
+        return (None,) * 16
     gradients = _backward(grad, *ctx.saved_tensors)  # type: ignore[attr-defined]
     return (*gradients, None, None)
 
@@ -153,21 +154,17 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
     rank, groups, n = B.shape[2:]
     call = _Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1])
     for name, tensor in (("C", C), ("B", B)):
-        setattr(call, name, _Strided(_pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
+        setattr(call, name, _Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
         setattr(call, f"{name}_rank", tensor.stride(2))
     for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
         setattr(call, name, _strided(tensor))
     for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
-        setattr(call, name, _pointer(tensor))
-    workers = max(1, min(torch.get_num_threads(), batch * heads * -(-p // 16)))
+        setattr(call, name, pointer(tensor))
+    count = max(1, min(workers(), batch * heads * -(-p // 16)))
     sizes = _ScanSizes()
-    library().somamba_scan_sizes(ctypes.byref(call), workers, ctypes.byref(sizes))
-    return call, sizes, workers
+    library().somamba_scan_sizes(ctypes.byref(call), count, ctypes.byref(sizes))
+    return call, sizes, count
 
 
 def _strided(tensor: Tensor) -> _Strided:
-    return _Strided(_pointer(tensor), *tensor.stride()[:3])
-
-
-def _pointer(tensor: Tensor) -> "ctypes._Pointer[c_float]":
-    return ctypes.cast(tensor.data_ptr(), _FLOATS)
+    return _Strided(pointer(tensor), *tensor.stride()[:3])

@@ -24,10 +24,10 @@ def rotate(vectors: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     if 2 * turned == n:
         first, second = vectors.chunk(2, dim=-1)
         return torch.cat([first * cosine - second * sine, first * sine + second * cosine], dim=-1)
-    first, first_rest, second, second_rest = vectors.split([turned, n // 2 - turned, turned, n - n // 2 - turned], dim=-1)
-    return torch.cat(
-        [first * cosine - second * sine, first_rest, first * sine + second * cosine, second_rest], dim=-1
+    first, first_rest, second, second_rest = vectors.split(
+        [turned, n // 2 - turned, turned, n - n // 2 - turned], dim=-1
     )
+    return torch.cat([first * cosine - second * sine, first_rest, first * sine + second * cosine, second_rest], dim=-1)
 
 
 def per_head(interface: Interface, bias: InterfaceBias) -> Tensor:

@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import nn
 
+from somamba.native.depthwise import depthwise_gelu
+from somamba.native.library import usable
 from somamba.shapes import Grid
 
 
@@ -14,5 +16,7 @@ class DepthwiseGELU(nn.Conv2d):
 
     def forward(self, grid: Grid) -> Grid:
         """Filter and activate."""
+        if usable(grid, self.weight):
+            return depthwise_gelu(grid, self.weight, self.bias)
         filtered = self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)
         return F.gelu(filtered).permute(0, 2, 3, 1)

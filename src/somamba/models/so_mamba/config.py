@@ -70,12 +70,10 @@ class MixerConfig:
     """MIMO rank."""
     groups: int = 1
     """Sets of heads that share B and C."""
-    rope_fraction: Literal[0.5, 1.0] = 0.5
-    """Share of the state that is rotated."""
+    rope_fraction: float = 0.5
+    """Share of the state that is rotated: 0.5 or 1."""
     decay: Literal["rational", "softplus"] = "rational"
     """A = -f(v): f(v) = 1 + v for v >= 0 and 1 / (1 - v) below, or softplus."""
-    chunk: int = 16
-    """Chunk size handed to the fused CUDA kernel; the CPU backends choose their own."""
     tie_decay: bool = False
     """One projection feeds A and dt (a parameter-tying check of the leakage table)."""
     tie_interfaces: bool = False
@@ -135,10 +133,16 @@ class SOMambaConfig:
             )
         if self.heads % self.mixer.groups:
             raise ConfigError(
-                f"mixer.groups={self.mixer.groups} does not divide the {self.heads} heads; choose a divisor of {self.heads}."
+                f"mixer.groups={self.mixer.groups} does not divide the number of heads; choose a divisor of {self.heads}."
+            )
+        if self.mixer.rope_fraction not in (0.5, 1):
+            raise ConfigError(
+                f"mixer.rope_fraction={self.mixer.rope_fraction} is not one the kernels know; use 0.5 or 1."
             )
         if self.mixer.d_state * self.mixer.rope_fraction < 2:
-            raise ConfigError(f"mixer.d_state={self.mixer.d_state} leaves no pair of entries to rotate; use at least 4.")
+            raise ConfigError(
+                f"mixer.d_state={self.mixer.d_state} leaves no pair of entries to rotate; use at least 4."
+            )
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} cannot be split into two role pools; choose an even number.")
         if not self.scan_orders:

@@ -16,7 +16,7 @@ from somamba.physics.channels import to_channels, to_complex
 from somamba.physics.consistency import CONSISTENCIES
 from somamba.physics.encoding import check_measurement
 from somamba.physics.operator import LinearOperator
-from somamba.shapes import CoilImages, Grid, KSpace
+from somamba.shapes import Grid, Images, KSpace
 
 SMALLEST_GRID = 3  # tokens; the carrier's reflect padding needs that many
 
@@ -65,9 +65,7 @@ class Group(nn.Module):
         self.consistency = CONSISTENCIES[config.consistency]()
         self.recompute = config.recompute
 
-    def forward(
-        self, x: CoilImages, y: KSpace, A: LinearOperator, carried: Grid | None
-    ) -> tuple[CoilImages, Grid]:
+    def forward(self, x: Images, y: KSpace, A: LinearOperator, carried: Grid | None) -> tuple[Images, Grid]:
         """Return the next image, and this stage's features."""
         height, width = x.shape[-2:]
         spare = (0, -width % self.embed.patch, 0, -height % self.embed.patch)
@@ -91,7 +89,7 @@ class SOMamba(Reconstructor):
         self.config = config or SOMambaConfig()
         self.groups = nn.ModuleList(Group(self.config) for _ in range(self.config.groups))
 
-    def forward(self, y: KSpace, A: LinearOperator) -> CoilImages:
+    def forward(self, y: KSpace, A: LinearOperator) -> Images:
         """Start from the zero-filled image and refine it group by group."""
         check_measurement(y, A)
         x = A.adjoint(y)
@@ -102,7 +100,7 @@ class SOMamba(Reconstructor):
             carried = features if self.config.carry_features else None
         return x
 
-    def _check_image(self, x: CoilImages) -> None:
+    def _check_image(self, x: Images) -> None:
         smallest = SMALLEST_GRID * self.config.patch - (self.config.patch - 1)
         if min(x.shape[-2:]) < smallest:
             raise InputError(

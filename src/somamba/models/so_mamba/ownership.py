@@ -4,6 +4,7 @@ Content  L -> u        access  G -> B', C'        outlet  G -> Y        and neve
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from somamba.models.so_mamba.config import SOMambaConfig
@@ -12,6 +13,23 @@ from somamba.models.so_mamba.mixer import Mixer
 from somamba.models.so_mamba.outlet import Outlet
 from somamba.models.so_mamba.tokens import tokenize, untokenize
 from somamba.shapes import Grid
+
+
+class Merge(nn.Linear):
+    """W_o: a 1x1 on ``[S, NSR(G)]``, as two products whose sum needs no concatenated copy."""
+
+    def __init__(self, readout: int, refined: int, channels: int) -> None:
+        super().__init__(readout + refined, channels)
+        self.widths = [readout, refined]
+
+    def forward(self, readout: Grid, refined: Grid | None) -> Grid:  # type: ignore[override]
+        """Project both and add."""
+        if refined is None:
+            return F.linear(readout, self.weight, self.bias)
+        of_readout, of_refined = self.weight.split(self.widths, dim=1)
+        merged = F.linear(refined.flatten(0, 2), of_refined, self.bias)
+        merged.addmm_(readout.flatten(0, 2).to(merged.dtype), of_readout.t().to(merged.dtype))
+        return merged.unflatten(0, readout.shape[:3])
 
 
 class OwnershipBlock(nn.Module):
@@ -31,7 +49,7 @@ class OwnershipBlock(nn.Module):
         separate = config.output_projection == "separate"
         self.out_proj = nn.Linear(self.mixer.d_inner, d_model, bias=False) if separate else nn.Identity()
         readout = d_model if separate else self.mixer.d_inner
-        self.merge = nn.Linear(readout + (d_model if routes.outlet else 0), config.channels)
+        self.merge = Merge(readout, d_model if routes.outlet else 0, config.channels)
 
     def forward(self, carrier: Grid, evidence: Grid | None) -> Grid:
         """Return Y."""
@@ -41,10 +59,9 @@ class OwnershipBlock(nn.Module):
             values, *strengths = self.access(evidence)
             modulation = Modulation(tokenize(values, self.order), *strengths)
         S = self.mixer(u, modulation)
-        read = untokenize(self.out_proj(S), carrier.shape[1:3], self.order)
-        if self.outlet is None or evidence is None:
-            return self.merge(read)
-        return self.merge(torch.cat([read, self.outlet(evidence)], dim=-1))
+        read = untokenize(self.out_proj(S), (carrier.shape[1], carrier.shape[2]), self.order)
+        refined = None if self.outlet is None or evidence is None else self.outlet(evidence)
+        return self.merge(read, refined)
 
     def content(self, carrier: Grid, evidence: Grid | None) -> Grid:
         """What is tokenized: L alone. Only the residency ablation adds G."""

@@ -18,14 +18,14 @@ class Streams(NamedTuple):
     """The two streams of one unit."""
 
     carrier: Grid
-    evidence: Grid
+    evidence: Grid | None
 
 
 class BinomialCarrier(nn.Module):
     """Fixed low-pass projector: smooth, halve, restore (Eqs. 10-12). It learns nothing.
 
-    Smoothing with [1, 4, 6, 4, 1] / 16 and averaging two neighbours is one filter, [1, 5, 10, 10, 5, 1] / 32, that moves
-    in steps of two: the smoothed image at full size is never made.
+    Smoothing with [1, 4, 6, 4, 1] / 16 and averaging two neighbours is one filter, [1, 5, 10, 10, 5, 1] / 32, that
+    moves in steps of two: the smoothed image at full size is never made.
     """
 
     taps: Tensor
@@ -46,20 +46,30 @@ class BinomialCarrier(nn.Module):
 
 
 class Router(nn.Module):
-    """Split features into two role pools, project each, assign the streams (Eqs. 7-14)."""
+    """Split features into two role pools, project each, assign the streams (Eqs. 7-14).
 
-    def __init__(self, channels: int, d_model: int, projection: str, compaction: str) -> None:
+    With ``evidence=False`` (an ablation that uses no G) the second pool is not even projected.
+    """
+
+    def __init__(self, channels: int, d_model: int, projection: str, compaction: str, *, evidence: bool = True) -> None:
         super().__init__()
+        pool = channels // 2
+        self.used = channels if evidence else pool
         # Depthwise filters never mix channels, so one layer serves both pools without connecting them.
-        self.filter = DepthwiseGELU(channels) if projection == "depthwise" else nn.Identity()
-        self.to_carrier = nn.Linear(channels // 2, d_model)
-        self.to_evidence = nn.Linear(channels // 2, d_model)
+        self.filter = DepthwiseGELU(self.used) if projection == "depthwise" else nn.Identity()
+        self.to_carrier = nn.Linear(pool, d_model)
+        self.to_evidence = nn.Linear(pool, d_model) if evidence else None
         self.project = BinomialCarrier(compaction)
 
     def forward(self, features: Grid) -> Streams:
         """Return ``(L, G)``. Nothing is lost: ``L + G`` is the sum of the projected pools."""
-        pool_carrier, pool_evidence = self.filter(features).chunk(2, dim=-1)
-        candidate = self.to_carrier(pool_carrier)
+        pools = self.filter(features[..., : self.used]).flatten(0, 2)
+        pool = self.to_carrier.in_features
+        grid = features.shape[:3]
+        # Two-dimensional slices go to the matrix product as they lie, without a copy.
+        candidate = self.to_carrier(pools[:, :pool]).unflatten(0, grid)
         carrier = self.project(candidate)
+        if self.to_evidence is None:
+            return Streams(carrier, None)
         rejected = candidate - carrier
-        return Streams(carrier, self.to_evidence(pool_evidence) + rejected)
+        return Streams(carrier, self.to_evidence(pools[:, pool:]).unflatten(0, grid) + rejected)

@@ -4,7 +4,7 @@ from torch import nn
 
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.ownership import OwnershipBlock
-from somamba.models.so_mamba.router import Router
+from somamba.models.so_mamba.router import Router, Streams
 from somamba.shapes import Grid
 
 
@@ -15,9 +15,9 @@ class Unrouted(nn.Module):
         super().__init__()
         self.to_content = nn.Linear(channels, d_model)
 
-    def forward(self, features: Grid) -> tuple[Grid, None]:
+    def forward(self, features: Grid) -> Streams:
         """Return the content in the place of L, and no G."""
-        return self.to_content(features), None
+        return Streams(self.to_content(features), None)
 
 
 class Unit(nn.Module):
@@ -26,9 +26,10 @@ class Unit(nn.Module):
     def __init__(self, config: SOMambaConfig, order: str) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.channels)
-        routing = config.router
+        routing, routes = config.router, config.routes
+        evidence = routes.access or routes.outlet or routes.residency
         self.router = (
-            Router(config.channels, config.d_model, routing.projection, routing.compaction)
+            Router(config.channels, config.d_model, routing.projection, routing.compaction, evidence=evidence)
             if config.routes.router
             else Unrouted(config.channels, config.d_model)
         )

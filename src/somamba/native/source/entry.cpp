@@ -111,3 +111,20 @@ EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int work
     parallel(workers, [=](int index, int count) { chosen->scan_backward_heads(*a, *d, workers, index, count); });
     chosen->scan_backward_parameters(*a, *d, workers);
 }
+
+EXPORT void somamba_interface_forward(const Interface* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->interface_forward(*a, index, count); });
+}
+
+EXPORT void somamba_interface_backward(const Interface* a, const InterfaceGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->interface_backward(*a, *d, index, count); });
+}
+
+EXPORT void somamba_depthwise_forward(const Depthwise* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->depthwise_forward(*a, index, count); });
+}
+
+EXPORT void somamba_depthwise_backward(const Depthwise* a, const DepthwiseGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->depthwise_backward_filter(*a, *d, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->depthwise_backward_input(*a, *d, index, count); });
+}

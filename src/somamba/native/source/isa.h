@@ -1,8 +1,20 @@
 // The body of one isa_*.cpp: all kernels, compiled for one instruction set and collected in one table.
+#include "depthwise.h"
+#include "interface.h"
 #include "scan_backward.h"
 
 namespace SOMAMBA_ISA {
 extern const Kernels kernels;
-const Kernels kernels = {SOMAMBA_NAME,        scan_forward, scan_backward, scan_backward_rows, scan_backward_heads,
-                         scan_backward_parameters, scan_sizes};
+const Kernels kernels = {SOMAMBA_NAME,
+                         scan_forward,
+                         scan_backward,
+                         scan_backward_rows,
+                         scan_backward_heads,
+                         scan_backward_parameters,
+                         scan_sizes,
+                         interface_forward,
+                         interface_backward,
+                         depthwise_forward,
+                         depthwise_backward_filter,
+                         depthwise_backward_input};
 }  // namespace SOMAMBA_ISA

@@ -44,6 +44,37 @@ struct ScanSizes {
     int64_t partial;   // floats
 };
 
+// B and C of one token row: RMS norm over n, then the affine modulation by G (both optional parts of one pass).
+struct Interface {
+    int64_t rows, vectors, n;                 // vectors = rank * groups of B, and as many of C
+    const float *B, *C;                       // rows (vectors n)
+    int64_t B_row, C_row;
+    const float *B_weight, *C_weight;         // n
+    const float* modulation;                  // rows (4 vectors n): mu_B, nu_B, mu_C, nu_C; null for none
+    int64_t modulation_row;
+    float scale, shift, eps;
+    float *B_out, *C_out;                     // rows (vectors n), contiguous
+};
+
+struct InterfaceGradient {
+    const float *dB, *dC;                     // of the outputs, contiguous
+    float *B, *C, *modulation;                // of the inputs, contiguous; modulation null if there was none
+    float* partial;                           // workers (2 n + 2): weights of B and C, scale, shift
+};
+
+// Depthwise 3x3 with zero padding, then GELU, on a contiguous (batch, height, width, channels) grid.
+struct Depthwise {
+    int64_t batch, height, width, channels;
+    const float *x, *weight, *bias;           // weight: 9 channels
+    float* out;
+};
+
+struct DepthwiseGradient {
+    const float* dout;
+    float *x, *filtered;                      // gradients of the input and, in between, of the filtered grid
+    float* partial;                           // workers (10 channels): 9 taps and the bias
+};
+
 }  // extern "C"
 
 // What each instruction set provides; thread `index` of `count` does its share.
@@ -55,4 +86,9 @@ struct Kernels {
     void (*scan_backward_heads)(const Scan&, const ScanGradient&, int workers, int index, int count);
     void (*scan_backward_parameters)(const Scan&, const ScanGradient&, int workers);
     ScanSizes (*scan_sizes)(const Scan&, int count);
+    void (*interface_forward)(const Interface&, int index, int count);
+    void (*interface_backward)(const Interface&, const InterfaceGradient&, int index, int count);
+    void (*depthwise_forward)(const Depthwise&, int index, int count);
+    void (*depthwise_backward_filter)(const Depthwise&, const DepthwiseGradient&, int index, int count);
+    void (*depthwise_backward_input)(const Depthwise&, const DepthwiseGradient&, int index, int count);
 };

@@ -165,9 +165,7 @@ INLINE void interface_backward(const Scan& a, const Shape& shape, const Block& b
     const float *W = m.W + t * R * R, s = block.s[t], c = block.c[t];
     V products = splat(0);
     for (int64_t i = 0; i < R * row; i += LANES) products = fma(products, load(k + i), load(dk + i));  // dk holds Lambda v
-    vf folded = products.a[0];
-    UNROLL for (int j = 1; j < NV; ++j) folded += products.a[j];
-    const float dc = sum(folded);
+    const float dc = sum(halves(products));
     float ds = 0;
     for (int64_t r = 0; r < R; ++r)
         for (int64_t u = 0; u < R; ++u) ds -= qk[r * R + u] * W[u * R + r];

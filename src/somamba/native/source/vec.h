@@ -92,6 +92,12 @@ INLINE vf sums(const vf* x) {
     return level[0];
 }
 
+INLINE vf halves(V x) {
+    vf s = x.a[0];
+    UNROLL for (int j = 1; j < NV; ++j) s += x.a[j];
+    return s;
+}
+
 INLINE float sum(vf x) {
     float total = 0;
     UNROLL for (int i = 0; i < SOMAMBA_WIDTH; ++i) total += x[i];
@@ -209,6 +215,39 @@ INLINE void sincos_(vf turns, vf& sine, vf& cosine) {
     cosine = cosine_negative ? -c1 : c1;
 }
 
+// The normal distribution: Phi(x), and x's share of GELU's slope, x phi(x).
+// erf by Abramowitz and Stegun 7.1.26, absolute error below 1.5e-7; its exponential is phi's as well.
+INLINE void normal_(vf x, vf& below, vf& slope) {
+    vf size = x < 0.0f ? -x : x;
+    vf t = inverse(1.0f + 0.3275911f * 0.707106781f * size);
+    vf e = exp_(-0.5f * x * x);
+    vf q = 1.061405429f * t - 1.453152027f;
+    q = q * t + 1.421413741f;
+    q = q * t - 0.284496736f;
+    q = q * t + 0.254829592f;
+    vf tail = 0.5f * q * t * e;  // Phi(-|x|)
+    below = x < 0.0f ? tail : 1.0f - tail;
+    slope = x * e * 0.398942280f;
+}
+
+INLINE V gelu(V x) {
+    V r;
+    EACH {
+        vf below, slope;
+        normal_(x.a[j_], below, slope);
+        r.a[j_] = x.a[j_] * below;
+    }
+    return r;
+}
+INLINE V gelu_slope(V x) {
+    V r;
+    EACH {
+        vf below, slope;
+        normal_(x.a[j_], below, slope);
+        r.a[j_] = below + slope;
+    }
+    return r;
+}
 INLINE V sigmoid(V x) { V r; EACH r.a[j_] = sigmoid_(x.a[j_]); return r; }
 INLINE V tanh(V x) { V r; EACH r.a[j_] = tanh_(x.a[j_]); return r; }
 

@@ -1,0 +1,130 @@
+"""Time SO-Mamba, as ratios to what its module MACs would take at the machine's own matrix-product rate.
+
+python benchmarks/network.py [--size 320] [--threads 2] [--rounds 5] [--train] [--bfloat16] [--profile]
+
+``ratio`` is the time of one inference divided by (2 * module MACs / rate of a 2048^3 product) measured in the same run.
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from timing import alternate, gemm_task
+from torch import nn
+
+from somamba.evaluation.cost import measure_cost
+from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
+from somamba.models.so_mamba.model import SOMamba
+from somamba.native.memory import keep_pages
+from somamba.physics.encoding import encoding
+from somamba.physics.masks import make_mask
+from somamba.physics.operator import LinearOperator
+
+
+def network(backend: str = "auto", *, recompute: bool = False) -> SOMamba:
+    """SO-Mamba with all weights away from zero, so that nothing is skipped or trivially exact."""
+    torch.manual_seed(0)
+    model = SOMamba(replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend)))
+    for parameter in model.parameters():
+        if not parameter.any():
+            nn.init.normal_(parameter, std=0.02)
+    return model
+
+
+def measurement(size: int) -> tuple[torch.Tensor, LinearOperator]:
+    """A random image, undersampled four times."""
+    A = encoding(make_mask("equispaced", shape=(size, size), acceleration=4).tensor())
+    return A(torch.randn(1, 1, size, size, dtype=torch.complex64)), A
+
+
+def inference(model: SOMamba, size: int, *, bfloat16: bool = False) -> Callable[[], torch.Tensor]:
+    """One reconstruction."""
+    y, A = measurement(size)
+
+    def task() -> torch.Tensor:
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+            return model.eval()(y, A)
+
+    return task
+
+
+def training(model: SOMamba, size: int) -> Callable[[], object]:
+    """One forward and backward pass."""
+    y, A = measurement(size)
+
+    def task() -> None:
+        model.train().zero_grad()
+        model(y, A).abs().mean().backward()
+
+    return task
+
+
+def peak_megabytes(what: str, size: int, threads: int) -> float:
+    """Memory that a task adds to a fresh process, which peaks once and cannot be asked twice."""
+    code = f"import network, torch; torch.set_num_threads({threads}); print(network.added_megabytes({what!r}, {size}))"
+    return float(subprocess.run([sys.executable, "-c", code], cwd=sys.path[0], check=True, capture_output=True).stdout)
+
+
+def added_megabytes(what: str, size: int) -> float:
+    """Grow the resident set by one task and say by how much."""
+    keep_pages()
+    model = network(recompute=what == "recomputed training")
+    inference(model, 32)()  # libraries load what they need
+    before = _peak()
+    (inference if what == "inference" else training)(model, size)()
+    return _peak() - before
+
+
+def _peak() -> float:
+    """Largest resident set of this process so far, in MB; getrusage would report the parent's if that was larger."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
+def main() -> None:
+    """Parse, time, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=320)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--train", action="store_true", help="also time training steps, with and without recomputation")
+    parser.add_argument("--bfloat16", action="store_true", help="also run under bfloat16 autocast")
+    parser.add_argument("--profile", action="store_true", help="also print where the time of one inference goes")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    keep_pages()
+    model = network()
+    tasks: dict[str, Callable[[], object]] = {"gemm": gemm_task()}
+    tasks["inference"] = inference(model, options.size)
+    tasks["inference, chunked scan"] = inference(network("chunked"), options.size)
+    if options.bfloat16:
+        tasks["inference, bfloat16"] = inference(model, options.size, bfloat16=True)
+    if options.train:
+        tasks["training"] = training(network(), options.size)
+        tasks["recomputed training"] = training(network(recompute=True), options.size)
+    best = alternate(tasks, options.rounds)
+
+    rate = 2 * 2048**3 / best.pop("gemm")
+    ideal = 2 * measure_cost(model, (options.size, options.size)).module / rate
+    print(f"{options.size}x{options.size}, {options.threads} threads, best of {options.rounds}")
+    print(f"matrix product 2048^3: {rate / 1e9:.0f} GFLOP/s; the module MACs at that rate: {ideal:.3f} s")
+    for name, seconds in best.items():
+        print(f"{name:28}{seconds:9.3f} s   ratio {seconds / ideal:5.2f}")
+    if options.bfloat16:
+        exact = inference(model, options.size)()
+        error = (inference(model, options.size, bfloat16=True)() - exact).abs().max() / exact.abs().max()
+        print(f"bfloat16: {best['inference'] / best['inference, bfloat16']:.2f} times the speed, error {error:.1e}")
+    for what in ["inference"] + (["training", "recomputed training"] if options.train else []):
+        print(f"memory added by {what}: {peak_megabytes(what, options.size, options.threads):.0f} MB")
+    if options.profile:
+        with torch.profiler.profile() as profile:
+            tasks["inference"]()
+        print(profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=15, max_name_column_width=32))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What passes from data to a model: samples, and batches of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Complex, Float
+from torch import Tensor
+
+from somamba.errors import DataError
+from somamba.physics.encoding import encoding
+from somamba.physics.operator import LinearOperator
+from somamba.shapes import KSpace, Mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One undersampled slice and what it should become."""
+
+    kspace: Complex[Tensor, "coils y x"]
+    """Measured samples, zero elsewhere."""
+    mask: Bool[Tensor, "1 #y x"]
+    """What was measured."""
+    maps: Complex[Tensor, "coils y x"] | None
+    """Sensitivities; None where every coil stands on its own."""
+    target: Float[Tensor, "1 y x"]
+    """Magnitude of the fully sampled slice, in the same scale."""
+    scale: float
+    """What k-space and target were divided by."""
+    case_id: str
+    slice: int
+    """Its number in the case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Slices measured together: ``y = A(x)``, and ``target`` to compare the magnitude of ``x`` with."""
+
+    y: KSpace
+    A: LinearOperator
+    mask: Mask
+    target: Float[Tensor, "batch 1 y x"]
+    scale: Float[Tensor, " batch"]
+    case_ids: tuple[str, ...]
+    slices: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.case_ids)
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        moved = {name: getattr(self, name).to(device) for name in ("y", "A", "mask", "target", "scale")}
+        return replace(self, **moved)
+
+
+def collate(samples: Sequence[Sample]) -> Batch:
+    """Stack samples of one size."""
+    if not samples:
+        raise DataError("A batch needs at least one sample.")
+    shapes = {tuple(sample.kspace.shape) for sample in samples}
+    if len(shapes) > 1:
+        raise DataError(
+            f"Slices of different sizes cannot share a batch: {', '.join(map(str, sorted(shapes)))} (coils, y, x). "
+            "Set size: [y, x] to crop them alike, or use a batch size of 1."
+        )
+    mask = torch.stack([sample.mask for sample in samples])
+    maps = [sample.maps for sample in samples if sample.maps is not None]
+    return Batch(
+        y=torch.stack([sample.kspace for sample in samples]),
+        A=encoding(mask, torch.stack(maps) if maps else None),
+        mask=mask,
+        target=torch.stack([sample.target for sample in samples]),
+        scale=torch.tensor([sample.scale for sample in samples]),
+        case_ids=tuple(sample.case_id for sample in samples),
+        slices=tuple(sample.slice for sample in samples),
+    )

@@ -1,0 +1,163 @@
+"""The benchmarks of the paper, and their multi-coil siblings: layout, splits, sizes, masks, terms of use."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
+from somamba.data.readers import acdc, cc359, fastmri, m4raw, prostate158
+from somamba.data.splits import ACDC_VALIDATION, divide
+from somamba.errors import DataError
+from somamba.registry import Registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slices:
+    """Which slices of a volume count: a margin at both ends is left out, or only a block in the middle is kept."""
+
+    margin: int = 0
+    central: int | None = None
+
+    def of(self, n: int) -> range:
+        """The valid ones among ``n`` slices."""
+        if self.central is not None and n > self.central:
+            start = int(n / 2 - self.central / 2)
+            return range(start, start + self.central)
+        return range(self.margin, max(self.margin, n - self.margin))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """Everything somamba knows about one dataset."""
+
+    title: str
+    layout: str
+    """Where the reader expects files, for help texts."""
+    find: Callable[[Path], Listing]
+    open_case: Callable[[Entry], Case | LeftOut]
+    kspace: bool
+    """Whether the files hold measured k-space; else protocol ``raw`` simulates it."""
+    size: tuple[int, int] | None
+    """Rows and columns of prepared images; None keeps those of the file."""
+    fit: Literal["crop", "resize"] = "crop"
+    """How an image of another size is brought to ``size``."""
+    mask: str
+    """Kind of the sampling mask, as in `somamba.physics.masks.MASKS`."""
+    slices: Slices
+    validation: float | frozenset[str] | None
+    """See `somamba.data.splits.divide`."""
+    licence: str
+    citation: str
+
+
+DATASETS = Registry(
+    "dataset",
+    {
+        "fastmri": Dataset(
+            title="fastMRI knee, single coil, proton density with fat suppression",
+            layout="PATH/singlecoil_{train,val}/file1000001.h5",
+            find=partial(fastmri.find, roles=fastmri.SINGLECOIL),
+            open_case=partial(fastmri.open_case, multicoil=False, acquisition=fastmri.PDFS),
+            kspace=True,
+            size=(320, 320),
+            mask="equispaced",
+            slices=Slices(central=20),
+            validation=0.1,
+            licence="fastMRI data sharing agreement; no redistribution",
+            citation="Zbontar et al., fastMRI: an open dataset and benchmarks for accelerated MRI, arXiv:1811.08839",
+        ),
+        "fastmri_multicoil": Dataset(
+            title="fastMRI knee or brain, multi-coil, all acquisitions",
+            layout="PATH/multicoil_{train,val}/file1000001.h5",
+            find=partial(fastmri.find, roles=fastmri.MULTICOIL),
+            open_case=partial(fastmri.open_case, multicoil=True, acquisition=None),
+            kspace=True,
+            size=None,
+            mask="equispaced",
+            slices=Slices(),
+            validation=0.1,
+            licence="fastMRI data sharing agreement; no redistribution",
+            citation="Zbontar et al., fastMRI: an open dataset and benchmarks for accelerated MRI, arXiv:1811.08839",
+        ),
+        "cc359": Dataset(
+            title="Calgary-Campinas raw brain k-space, single channel",
+            layout="PATH/{Train,Val}/e14080s3_P18944.7.npy",
+            find=partial(cc359.find, suffix=".npy"),
+            open_case=partial(cc359.open_case, array="array"),
+            kspace=True,
+            size=(256, 256),
+            mask="equispaced",
+            slices=Slices(margin=30),
+            validation=0.2,
+            licence="not stated where we looked; see the Calgary-Campinas site",
+            citation="Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
+        ),
+        "cc359_multicoil": Dataset(
+            title="Calgary-Campinas raw brain k-space, twelve channels",
+            layout="PATH/{Train,Val}/e14089s3_P53248.7.h5",
+            find=partial(cc359.find, suffix=".h5"),
+            open_case=partial(cc359.open_case, array="kspace"),
+            kspace=True,
+            size=None,
+            mask="equispaced",
+            slices=Slices(margin=50),
+            validation=0.2,
+            licence="not stated where we looked; see the Calgary-Campinas site",
+            citation="Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
+        ),
+        "acdc": Dataset(
+            title="ACDC cardiac cine, end diastole and end systole",
+            layout="PATH/{training,testing}/patient001/{Info.cfg,patient001_frame01.nii.gz}",
+            find=acdc.find,
+            open_case=acdc.open_case,
+            kspace=False,
+            size=(128, 128),
+            mask="golden-radial",
+            slices=Slices(),
+            validation=ACDC_VALIDATION,
+            licence="CC BY-NC-SA 4.0; the citation is mandatory",
+            citation="Bernard et al., Deep learning techniques for automatic MRI cardiac multi-structures segmentation "
+            "and diagnosis: is the problem solved?, IEEE TMI 37(11), 2018, doi:10.1109/TMI.2018.2837502",
+        ),
+        "m4raw": Dataset(
+            title="M4Raw brain at 0.3 T, four coils, T1-weighted",
+            layout="PATH/multicoil_{train,val,test}/2022061003_T101.h5",
+            find=partial(m4raw.find, contrast="T1"),
+            open_case=m4raw.open_case,
+            kspace=True,
+            size=(256, 256),
+            mask="equispaced",
+            slices=Slices(),
+            validation=None,
+            licence="CC BY 4.0 by its repository",
+            citation="Lyu et al., M4Raw: a multi-contrast, multi-repetition, multi-channel MRI k-space dataset for "
+            "low-field MRI research, Scientific Data 10, 2023, doi:10.5281/zenodo.8056074",
+        ),
+        "prostate158": Dataset(
+            title="Prostate158, T2-weighted",
+            layout="PATH/prostate158_{train/train,test/test}/024/t2.nii.gz",
+            find=prostate158.find,
+            open_case=prostate158.open_case,
+            kspace=False,
+            size=(224, 224),
+            fit="resize",
+            mask="random",
+            slices=Slices(),
+            validation=20 / 139,
+            licence="not stated where we looked; see doi:10.5281/zenodo.6481141",
+            citation="Adams et al., Prostate158: an expert-annotated 3T MRI dataset and algorithm for prostate cancer "
+            "detection, Computers in Biology and Medicine 148, 2022",
+        ),
+    },
+)
+
+
+def split_entries(name: str, path: Path, split: Role) -> tuple[Entry, ...]:
+    """The cases of one split of a dataset, nothing opened yet."""
+    dataset = DATASETS[name]
+    entries = divide(dataset.find(path).entries, dataset.validation, name)[split]
+    if not entries:
+        raise DataError(f"{path} holds no case of the {split!r} split of {name}. Expected layout: {dataset.layout}")
+    return entries

@@ -1,0 +1,268 @@
+"""The process that opens files we did not write: ``python -m somamba.data.child``, spoken to by `somamba.data.files`.
+
+A parser fed a damaged file may crash, hang or ask for terabytes. Here it can only hurt this process, which has a memory
+limit and a parent that kills it at a deadline. One JSON request per line on standard input; the answer is one JSON
+line, followed by the bytes of the array where one was asked for.
+"""
+
+import contextlib
+import json
+import logging
+import struct
+import sys
+import warnings
+import zlib
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+from nibabel.filebasedimages import ImageFileError
+from nibabel.nifti1 import Nifti1Image
+from nibabel.spatialimages import HeaderDataError, ImageDataError
+from numpy.typing import NDArray
+
+MEMORY_BYTES = 4 << 30
+"""Address space of this process."""
+READ_BYTES = 1 << 30
+"""The most one request may return, and the largest chunk of an HDF5 dataset."""
+DECLARED_BYTES = 1 << 37
+"""The largest array we believe in: the biggest fastMRI volume is a hundred times smaller."""
+NUMBERS = "fciub"
+"""Kinds of numpy types that are read."""
+MEMBERS = 256
+TEXT_CHARACTERS = 1 << 20
+TEXTS = ("ismrmrd_header",)
+ATTRIBUTES = ("acquisition", "patient_id")
+"""Allow-list: nothing else of a file's metadata leaves this process, so nothing else can end up in a log."""
+FILTERS = {1, 2, 3, 4, 5, 6, 32000}
+"""deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf: what h5py has built in. Others would load plugins."""
+
+
+class RefusedError(ValueError):
+    """A file that is well formed, perhaps, but not to be trusted."""
+
+
+class Answer(NamedTuple):
+    """A JSON header and, for a reading, the array that follows it."""
+
+    header: dict[str, Any]
+    array: NDArray[Any] | None = None
+
+
+def check_array(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
+    """Refuse what is not a plausible stack of slices, before anything is allocated."""
+    if dtype.kind not in NUMBERS or dtype.itemsize > 16:
+        raise RefusedError(f"type {dtype} is not a number of at most 16 bytes")
+    if not 1 <= len(shape) <= 5 or min(shape) < 1:
+        raise RefusedError(f"shape {shape} is not that of a stack of slices")
+    size = dtype.itemsize
+    for length in shape:
+        size *= length
+    if size > DECLARED_BYTES:
+        raise RefusedError(f"it declares an array of {size / 2**30:.0f} GiB, shape {shape}")
+
+
+def check_rows(shape: tuple[int, ...], itemsize: int, start: int, stop: int) -> None:
+    """Refuse rows that do not exist or do not fit."""
+    if not 0 <= start < stop <= shape[0]:
+        raise RefusedError(f"rows {start} to {stop} do not exist in shape {shape}")
+    size = itemsize * (stop - start)
+    for length in shape[1:]:
+        size *= length
+    if size > READ_BYTES:
+        raise RefusedError(f"reading rows {start} to {stop} of shape {shape} takes {size / 2**30:.1f} GiB at once")
+
+
+def hdf5_array(file: h5py.File, name: str) -> h5py.Dataset:
+    """A dataset stored in this very file: no link, no external storage, no virtual view of other files."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+        raise RefusedError(f"{name!r} is a link, which could lead to another file")
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset):
+        raise RefusedError(f"{name!r} is not an array")
+    if dataset.external or dataset.is_virtual:
+        raise RefusedError(f"{name!r} stores its values in other files")
+    plist = dataset.id.get_create_plist()
+    if unknown := {plist.get_filter(i)[0] for i in range(plist.get_nfilters())} - FILTERS:
+        raise RefusedError(f"{name!r} needs HDF5 filters {sorted(unknown)}")
+    if dataset.dtype.kind in NUMBERS:
+        check_array(dataset.shape, dataset.dtype)
+        if dataset.chunks and dataset.dtype.itemsize * int(np.prod(dataset.chunks, dtype=object)) > READ_BYTES:
+            raise RefusedError(f"{name!r} has chunks of shape {dataset.chunks}")
+    return dataset
+
+
+def text(value: Any) -> str:
+    """The string in an HDF5 attribute or scalar, whichever way it was stored."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, bytes):
+        value = value.decode()
+    if not isinstance(value, str | int | float | np.integer | np.floating):
+        raise RefusedError(f"a text was expected, not {type(value).__name__}")
+    if len(str(value)) > TEXT_CHARACTERS:
+        raise RefusedError("a text is longer than a MiB")
+    return str(value)
+
+
+def inspect_hdf5(path: str) -> Answer:
+    """Arrays, allow-listed texts, and the members that were refused."""
+    arrays: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    with h5py.File(path, "r", locking="best-effort") as file:
+        for name in islice(file, MEMBERS):
+            try:
+                dataset = hdf5_array(file, name)
+            except RefusedError as reason:
+                refused[name] = str(reason)
+                continue
+            if dataset.dtype.kind in NUMBERS:
+                arrays[name] = {"shape": list(dataset.shape), "dtype": dataset.dtype.str}
+            elif name in TEXTS and dataset.shape in ((), (1,)):
+                texts[name] = text(dataset[()])
+        texts.update({name: text(file.attrs[name]) for name in ATTRIBUTES if name in file.attrs})
+    return Answer({"arrays": arrays, "texts": texts, "refused": refused})
+
+
+def read_hdf5(path: str, name: str, start: int, stop: int) -> Answer:
+    """Rows of one dataset."""
+    with h5py.File(path, "r", locking="best-effort") as file:
+        dataset = hdf5_array(file, name)
+        check_rows(dataset.shape, dataset.dtype.itemsize, start, stop)
+        return array_answer(dataset[start:stop])
+
+
+def open_nifti(path: str) -> Any:
+    """A NIfTI-1 image whose declared size was checked; nothing of its voxels is read yet."""
+    image: Any = Nifti1Image.from_filename(path)
+    check_array(image.shape, image.get_data_dtype())
+    if image.get_data_dtype().kind == "c":
+        raise RefusedError("complex NIfTI images are not magnitudes")
+    return image
+
+
+def inspect_nifti(path: str) -> Answer:
+    """The one array of the file, slices first, and its voxel size in the same order."""
+    image = open_nifti(path)
+    zooms = [float(zoom) for zoom in image.header.get_zooms()[::-1]]
+    return Answer({"arrays": {"image": {"shape": list(image.shape[::-1]), "dtype": "<f4"}}, "voxel": zooms})
+
+
+def read_nifti(path: str, name: str, start: int, stop: int) -> Answer:
+    """Slices of the image as float32, axes reversed from NIfTI's ``(x, y, z)`` to ``(z, y, x)``."""
+    if name != "image":
+        raise RefusedError(f"a NIfTI file has one array, 'image', not {name!r}")
+    image = open_nifti(path)
+    # Integers are scaled in double precision on the way to float32.
+    check_rows(image.shape[::-1], 8, start, stop)
+    return array_answer(np.asarray(image.dataobj[..., start:stop]).T.astype(np.float32))
+
+
+def open_npy(path: str) -> NDArray[Any]:
+    """A mapped array; without pickles, so that opening it runs nothing."""
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise RefusedError("it is an archive of several arrays, not one .npy array")
+    check_array(array.shape, array.dtype)
+    return array
+
+
+def inspect_npy(path: str) -> Answer:
+    """The one array of the file."""
+    array = open_npy(path)
+    return Answer({"arrays": {"array": {"shape": list(array.shape), "dtype": array.dtype.str}}})
+
+
+def read_npy(path: str, name: str, start: int, stop: int) -> Answer:
+    """Rows of the array."""
+    if name != "array":
+        raise RefusedError(f"a .npy file has one array, 'array', not {name!r}")
+    array = open_npy(path)
+    check_rows(array.shape, array.dtype.itemsize, start, stop)
+    return array_answer(array[start:stop])
+
+
+def array_answer(array: NDArray[Any]) -> Answer:
+    """An array in native byte order, with the header that describes it."""
+    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    return Answer({"shape": list(array.shape), "dtype": array.dtype.str, "bytes": array.nbytes}, array)
+
+
+class Format(NamedTuple):
+    """How files of one kind are opened."""
+
+    inspect: Callable[[str], Answer]
+    read: Callable[[str, str, int, int], Answer]
+
+
+FORMATS: Mapping[str, Format] = {
+    ".h5": Format(inspect_hdf5, read_hdf5),
+    ".nii.gz": Format(inspect_nifti, read_nifti),
+    ".nii": Format(inspect_nifti, read_nifti),
+    ".npy": Format(inspect_npy, read_npy),
+}
+
+BROKEN = (
+    *(
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        MemoryError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ),
+    *(struct.error, zlib.error, ImageFileError, HeaderDataError, ImageDataError),
+)
+"""What parsers throw at damaged files. Anything else ends this process, and the parent reports that."""
+
+
+def answer(request: Mapping[str, Any]) -> Answer:
+    """Do what was asked, or say what is wrong with the file."""
+    path = request["path"]
+    known = next((FORMATS[suffix] for suffix in FORMATS if path.endswith(suffix)), None)
+    if known is None:
+        return Answer({"error": f"its name ends in none of {', '.join(FORMATS)}"})
+    try:
+        if not Path(path).is_file():
+            return Answer({"error": "there is no such file"})
+        if request["do"] == "inspect":
+            return known.inspect(path)
+        return known.read(path, request["name"], request["start"], request["stop"])
+    except RefusedError as reason:
+        return Answer({"error": str(reason)})
+    except BROKEN as error:
+        what = (str(error) or type(error).__name__).splitlines()[0][:200]
+        return Answer({"error": f"it is damaged or not what its name says ({what})"})
+
+
+def limit_memory() -> None:
+    """Bound this process, where the system can."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+def main() -> None:
+    """Answer until standard input is closed."""
+    limit_memory()
+    logging.disable()
+    warnings.simplefilter("ignore")
+    out = sys.stdout.buffer
+    for line in sys.stdin.buffer:
+        header, array = answer(json.loads(line))
+        out.write(json.dumps(header).encode() + b"\n")
+        if array is not None:
+            out.write(array.reshape(-1).view(np.uint8).data)
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

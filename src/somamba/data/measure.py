@@ -1,0 +1,146 @@
+"""From a prepared slice to an undersampled measurement: the second half of each protocol. Pure functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Complex, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from somamba.data.batch import Sample
+from somamba.data.config import DataConfig
+from somamba.data.order import seed_of
+from somamba.data.simulate import coil_maps, complex_noise, smooth_phase
+from somamba.errors import DataError
+from somamba.physics.coils import combine
+from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.masks import SamplingMask, make_mask
+from somamba.registry import Registry
+
+BRIGHT = 0.99
+"""Percentile that stands for the brightness of an image: the maximum would follow a single spike."""
+
+
+SEEDS = 2**32
+"""How many seeds a mask can have."""
+WHOLE = ("spokes", "offset")
+"""Options of masks that are counts; a recipe may write them as 32.0."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Names everything that is drawn for one slice: the same names, the same draws."""
+
+    seed: int
+    epoch: int
+    case_id: str
+    slice: int
+
+    def of(self, what: str) -> int:
+        """The seed of something drawn anew for every slice and epoch."""
+        return seed_of(what, self.seed, self.epoch, self.case_id, self.slice)
+
+    def of_case(self, what: str) -> int:
+        """The seed of something that belongs to the examination, such as its coils."""
+        return seed_of(what, self.seed, self.case_id)
+
+
+def mask_for(shape: tuple[int, int], config: DataConfig, draw: Draw) -> SamplingMask:
+    """The mask of one slice: the fixed one, or one drawn for it."""
+    options = tuple(sorted(config.mask_options.items()))
+    if not config.draws_masks:
+        return _made(config.mask_kind, shape, float(config.acceleration), config.seed % SEEDS, options)
+    seed = draw.of("mask") % SEEDS
+    if config.mask_kind == "equispaced":
+        # Columns are at least this far apart, so every smaller offset is allowed.
+        options = tuple(sorted({**config.mask_options, "offset": seed % int(config.acceleration)}.items()))
+        seed = 0
+    return _made(config.mask_kind, shape, float(config.acceleration), seed, options)
+
+
+@lru_cache(maxsize=256)
+def _made(
+    kind: str, shape: tuple[int, int], acceleration: float, seed: int, options: tuple[tuple[str, float | int], ...]
+) -> SamplingMask:
+    whole = {name: int(value) if value == int(value) and name in WHOLE else value for name, value in options}
+    return make_mask(kind, shape=shape, acceleration=acceleration, seed=seed, **whole)
+
+
+def measure(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
+    """Undersample one prepared slice as the protocol has it."""
+    return MEASURE[config.protocol](values, config, draw)
+
+
+def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
+    """The lineage's protocol: the k-space of a real image, single coil, no noise, already scaled."""
+    image = torch.from_numpy(np.array(values, dtype=np.float32))
+    mask = mask_for((image.shape[0], image.shape[1]), config, draw).tensor()[0]
+    kspace = torch.where(mask, fft2c(torch.complex(image, torch.zeros_like(image)))[None], 0)
+    return Sample(
+        kspace=kspace, mask=mask, maps=None, target=image[None], scale=1.0, case_id=draw.case_id, slice=draw.slice
+    )
+
+
+def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
+    """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image."""
+    full, maps, target = _measured(values, config) if values.ndim == 3 else _simulated(values, config, draw)
+    # Columns a scanner never acquired count as such: they are no measurements of zero.
+    acquired = (full != 0).any(dim=0).any(dim=0)
+    if config.snr is not None:
+        deviation = brightness(target) / config.snr
+        full = full + complex_noise(tuple(full.shape), deviation, seed=draw.of("noise"))
+    mask = mask_for((full.shape[1], full.shape[2]), config, draw).tensor()[0] & acquired
+    kspace = torch.where(mask, full, 0)
+    scale = brightness(coil_sum(ifft2c(kspace)))
+    if not scale > 0:
+        raise DataError(f"Case {draw.case_id!r}, slice {draw.slice}: the measured samples are all zero.")
+    return Sample(
+        kspace=kspace / scale,
+        mask=mask,
+        maps=maps if config.combine == "sense" else None,
+        target=target / scale,
+        scale=scale,
+        case_id=draw.case_id,
+        slice=draw.slice,
+    )
+
+
+MEASURE: Registry[Callable[[NDArray[Any], DataConfig, Draw], Sample]] = Registry(
+    "protocol", {"magnitude": magnitude, "raw": raw}
+)
+
+
+def brightness(image: Tensor) -> float:
+    """A robust measure of how bright an image is."""
+    return float(np.quantile(image.numpy(), BRIGHT))
+
+
+def coil_sum(images: Complex[Tensor, "coils y x"]) -> Float[Tensor, "1 y x"]:
+    """Root sum of squares; no gradient passes here, so the plain formula does, ten times faster than a complex norm."""
+    return images.abs().square().sum(dim=0, keepdim=True).sqrt()
+
+
+def _measured(
+    values: NDArray[Any], config: DataConfig
+) -> tuple[Complex[Tensor, "coils y x"], Complex[Tensor, "coils y x"] | None, Tensor]:
+    """Fully sampled k-space, maps where they were estimated, and the image that all of it gives."""
+    stored = torch.from_numpy(np.array(values, dtype=np.complex64))
+    if config.combine == "coils":
+        return stored, None, coil_sum(ifft2c(stored))
+    full, maps = stored.chunk(2)
+    return full, maps, combine(ifft2c(full)[None], maps[None])[0].abs()
+
+
+def _simulated(
+    values: NDArray[Any], config: DataConfig, draw: Draw
+) -> tuple[Complex[Tensor, "coils y x"], Complex[Tensor, "coils y x"], Tensor]:
+    """The image with a made-up phase, seen by made-up coils."""
+    image = torch.from_numpy(np.array(values, dtype=np.float32))
+    shape = (image.shape[0], image.shape[1])
+    maps = coil_maps(config.n_coils, shape, seed=draw.of_case("coils"))
+    complex_image = image * smooth_phase(shape, seed=draw.of_case("phase") + draw.slice)
+    return fft2c(maps * complex_image), maps, image.abs()[None]

@@ -1,0 +1,1 @@
+"""One module per dataset: ``find(root)`` lists cases without opening them, ``open_case(entry)`` reads one header."""

@@ -1,0 +1,33 @@
+"""Where the official archives put their files."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from somamba.data.case import Role
+from somamba.errors import DataError
+
+
+def official_folders(root: Path, roles: Mapping[str, Role], dataset: str) -> Iterator[tuple[Path, Role]]:
+    """Pairs of an official folder that exists and its role; ``root`` may also be such a folder itself."""
+    if not root.is_dir():
+        raise DataError(f"{root} is not a folder. {dataset} is expected there, with {_names(roles)} inside.")
+    found = [(root / name, role) for name, role in roles.items() if (root / name).is_dir()]
+    if not found:
+        found = [(root, role) for name, role in roles.items() if root.absolute().match(name)][:1]
+    if not found:
+        inside = sorted(path.name for path in root.iterdir())[:5]
+        raise DataError(
+            f"{root} does not look like {dataset}: none of {_names(roles)} is inside"
+            f"{', but ' + ', '.join(inside) if inside else '; it is empty'}. "
+            "Point to the folder that holds the official archives, unpacked."
+        )
+    yield from found
+
+
+def _names(roles: Mapping[str, Role]) -> str:
+    return ", ".join(f"{name}/" for name in roles)
+
+
+def stem(path: Path) -> str:
+    """The name of a file without its (possibly double) suffix: ``024.nii.gz`` gives ``024``."""
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0]

@@ -1,0 +1,86 @@
+"""A split of a dataset as a sequence of samples."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somamba.data.batch import Batch, Sample, collate
+from somamba.data.cache import PreparedCase, prepared_case
+from somamba.data.case import LeftOut, Role
+from somamba.data.catalog import split_entries
+from somamba.data.config import DataConfig
+from somamba.data.measure import Draw, measure
+from somamba.errors import DataError
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceDataset:
+    """Slices of prepared cases, numbered through. A value: another epoch is another dataset, see `at`."""
+
+    config: DataConfig
+    cases: tuple[PreparedCase, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    """Cases of the split that are deliberately not used."""
+    epoch: int = 0
+    """Names the draws of masks and noise; validation and test stay at 0."""
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __getitem__(self, index: int) -> Sample:
+        if not 0 <= index < len(self):
+            raise IndexError(f"slice {index} of {len(self)}")
+        which = int(np.searchsorted(self._starts, index, side="right")) - 1
+        case = self.cases[which]
+        position = index - int(self._starts[which])
+        draw = Draw(self.config.seed, self.epoch, case.id, case.slices[position])
+        return measure(case[position], self.config, draw)
+
+    def at(self, epoch: int) -> "SliceDataset":
+        """The same slices with the draws of another epoch."""
+        return replace(self, epoch=epoch)
+
+    def batch(self, indices: Sequence[int] | NDArray[np.int64]) -> Batch:
+        """The samples with these numbers, stacked."""
+        return collate([self[int(index)] for index in indices])
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(len(case.slices) for case in self.cases)])
+
+
+def open_slices(
+    config: DataConfig,
+    split: Role,
+    *,
+    limit_cases: int | None = None,
+    on_case: Callable[[int, int], None] | None = None,
+) -> SliceDataset:
+    """Open one split; cases that were never prepared under this configuration are prepared now.
+
+    Args:
+        config: Dataset, protocol, mask.
+        split: ``train``, ``val`` or ``test``.
+        limit_cases: Use only the first so many.
+        on_case: Told after every case how many are done, and how many there are.
+    """
+    entries = split_entries(config.dataset, config.root, split)
+    cases: list[PreparedCase] = []
+    left_out: list[LeftOut] = []
+    for done, entry in enumerate(entries, 1):
+        if limit_cases is not None and len(cases) >= limit_cases:
+            break
+        ready = prepared_case(entry, config)
+        if isinstance(ready, LeftOut):
+            left_out.append(ready)
+        else:
+            cases.append(ready)
+        if on_case is not None:
+            on_case(done, len(entries))
+    if not cases:
+        reason = left_out[0].reason if left_out else f"limit_cases={limit_cases}"
+        raise DataError(f"No case of the {split!r} split of {config.dataset} is used, of {len(entries)}: {reason}.")
+    return SliceDataset(config=config, cases=tuple(cases), left_out=tuple(left_out))

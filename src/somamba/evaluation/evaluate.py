@@ -1,0 +1,191 @@
+"""Slices to scores, scores to the mean of a case, cases to rows.
+
+Work is shared between processes by whole batches, and a batch is the same whoever computes it: any number of processes
+gives the same numbers, and every slice is scored exactly once.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from somamba.data.batch import Batch
+from somamba.data.order import evaluation_shard
+from somamba.data.slices import SliceDataset
+from somamba.errors import InputError
+from somamba.evaluation.metrics import Scores, score
+from somamba.evaluation.rows import Row, Spread, check_cases, spread
+from somamba.models.base import Reconstructor
+from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.masks import SamplingMask
+from somamba.shapes import CoilImages
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Those that evaluate together: by default this one alone; `somamba.training.parallel` joins several."""
+
+    rank: int = 0
+    """Which of them this is."""
+    size: int = 1
+    """How many there are."""
+
+    def total(self, values: Tensor) -> Tensor:
+        """The sum of a tensor over all of them."""
+        return values
+
+
+ALONE = Processes()
+
+
+class CaseScores(NamedTuple):
+    """Means over the slices of a case, and how it was sampled."""
+
+    case: str
+    slices: int
+    slices_left_out: int
+    scores: Scores
+    mask_digest: str
+    realised_acceleration: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a row says about the model and the evaluation; see `Row`."""
+
+    method: str
+    split: str
+    split_cases: int
+    epochs: float
+    seed: int
+    parameters: int
+    weights: str
+    command: str
+
+
+def evaluate(
+    model: Reconstructor,
+    dataset: SliceDataset,
+    *,
+    batch_size: int = 1,
+    device: torch.device | str = "cpu",
+    processes: Processes = ALONE,
+    on_batch: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[CaseScores]:
+    """Score every slice and average within cases.
+
+    Args:
+        model: In evaluation mode, on ``device``.
+        dataset: The slices.
+        batch_size: Slices computed together; only slices of one case share a batch.
+        device: Where the model is.
+        processes: Who shares the work; all of them return the same result.
+        on_batch: Told after every batch of this process how many are done, and how many it has.
+
+    Raises:
+        InputError: a reconstruction is not finite; the message names case and slice.
+    """
+    batches = _batches(dataset, batch_size)
+    mine = evaluation_shard(len(batches), rank=processes.rank, world=processes.size)
+    scores = torch.zeros(len(dataset), len(Scores._fields), dtype=torch.float64)
+    # Digest, measured samples and all samples of the mask, and how often the slice was scored.
+    facts = torch.zeros(len(dataset), 4, dtype=torch.int64)
+    for done, number in enumerate(mine, start=1):
+        batch = dataset.batch(batches[number])
+        images = magnitude_images(model, batch.to(device), protocol=dataset.config.protocol)
+        for row, index in enumerate(batches[number]):
+            scores[index] = torch.tensor(_score(images[row, 0], batch, row), dtype=torch.float64)
+            facts[index] = torch.tensor([*_sampling(batch.mask[row, 0]), 1])
+        on_batch(done, len(mine))
+    # Each slice is zero everywhere but where it was computed, so these sums are exact.
+    scores, facts = processes.total(scores), processes.total(facts)
+    if not bool((facts[:, 3] == 1).all()):
+        raise InputError("Some slices were scored twice or not at all; start all processes with the same data.")
+    return _by_case(dataset, scores, facts)
+
+
+@torch.no_grad()
+def magnitude_images(model: Reconstructor, batch: Batch, *, protocol: str) -> Tensor:
+    """What is compared with the target, (batch, 1, y, x): the magnitude, in protocol ``magnitude`` cut to [0, 1]."""
+    image: CoilImages = model(batch.y, batch.A)
+    magnitude = root_sum_of_squares(image).cpu()
+    for row, finite in enumerate(magnitude.isfinite().flatten(start_dim=1).all(dim=1).tolist()):
+        # Before the cut, which would make an ordinary white pixel of infinity.
+        if not finite:
+            name = f"Case {batch.case_ids[row]!r}, slice {batch.slices[row]}"
+            raise InputError(f"{name}: the reconstruction has values that are not finite; no metric is defined.")
+    return magnitude.clamp(0, 1) if protocol == "magnitude" else magnitude
+
+
+def rows_of(results: Sequence[CaseScores], dataset: SliceDataset, about: Provenance) -> list[Row]:
+    """One row for each case of the dataset; refused where a case is missing or double."""
+    check_cases([result.case for result in results], [case.id for case in dataset.cases])
+    config = dataset.config
+    return [
+        Row(
+            **vars(about),
+            **result.scores._asdict(),
+            dataset=config.dataset,
+            protocol=config.protocol,
+            mask=config.mask_kind,
+            mask_digest=result.mask_digest,
+            acceleration=float(config.acceleration),
+            realised_acceleration=result.realised_acceleration,
+            case=result.case,
+            slices=result.slices,
+            slices_left_out=result.slices_left_out,
+            cases=len(results),
+        )
+        for result in results
+    ]
+
+
+def summary(results: Sequence[CaseScores]) -> dict[str, Spread]:
+    """Mean and standard deviation over cases, by metric."""
+    return {name: spread([getattr(r.scores, name) for r in results]) for name in Scores._fields}
+
+
+def _batches(dataset: SliceDataset, batch_size: int) -> list[range]:
+    """At most ``batch_size`` consecutive slices of one case: cases may differ in size, the slices of one do not."""
+    batches, start = [], 0
+    for case in dataset.cases:
+        stop = start + len(case.slices)
+        batches += [range(first, min(first + batch_size, stop)) for first in range(start, stop, batch_size)]
+        start = stop
+    return batches
+
+
+def _score(image: Tensor, batch: Batch, row: int) -> Scores:
+    try:
+        return score(image, batch.target[row, 0])
+    except InputError as error:
+        raise InputError(f"Case {batch.case_ids[row]!r}, slice {batch.slices[row]}: {error}") from None
+
+
+def _sampling(pattern: Tensor) -> tuple[int, int, int]:
+    digest = int(SamplingMask(pattern, "measured", 1).digest, 16)
+    # 64 bits as a signed number, the only kind torch can sum.
+    return digest - (1 << 64) * (digest >> 63), int(pattern.sum()), pattern.numel()
+
+
+def _by_case(dataset: SliceDataset, scores: Tensor, facts: Tensor) -> list[CaseScores]:
+    results, start = [], 0
+    for case in dataset.cases:
+        count = len(case.slices)
+        here, sampled = scores[start : start + count], facts[start : start + count]
+        digests = list(dict.fromkeys(f"{value % (1 << 64):016x}" for value in sampled[:, 0].tolist()))
+        results.append(
+            CaseScores(
+                case.id,
+                count,
+                len(case.left_out),
+                Scores(*here.mean(dim=0).tolist()),
+                digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()[:16],
+                int(sampled[:, 2].sum()) / int(sampled[:, 1].sum()),
+            )
+        )
+        start += count
+    return results

@@ -1,0 +1,140 @@
+"""A checkpoint is a folder: weights, how they were made, and the SHA-256 of every file. No pickle, so no code.
+
+    model.safetensors     weights
+    config.yaml           full recipe, protocol, mask digest, commit and versions
+    training.safetensors  optimiser, only where training is to go on
+    training.json         step and running numbers, likewise
+    SHA256SUMS            as ``sha256sum --check`` reads it
+
+It is written and replaced whole (`somamba.inference.durable`). Reading checks every byte before any is used.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+import yaml  # type: ignore[import-untyped]
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from somamba.errors import InputError
+from somamba.inference.durable import current, replace_folder
+
+WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
+TENSORS, VALUES = "training.safetensors", "training.json"
+LINE = re.compile(r"[0-9a-f]{64}  ([a-z.]+)")
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What training needs besides the weights to go on as if it had never stopped."""
+
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers, texts, lists and tables of them: what JSON can hold exactly."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint in memory, on the CPU."""
+
+    weights: Mapping[str, Tensor]
+    config: Mapping[str, Any]
+    training: TrainingState | None = None
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; the one that was in ``folder`` survives until the new one is complete."""
+    files = {
+        WEIGHTS: _to_bytes(checkpoint.weights),
+        CONFIG: yaml.safe_dump(dict(checkpoint.config), sort_keys=False, allow_unicode=True).encode(),
+    }
+    if checkpoint.training is not None:
+        files[TENSORS] = _to_bytes(checkpoint.training.tensors)
+        files[VALUES] = json.dumps(checkpoint.training.values, indent=1, allow_nan=False).encode()
+    replace_folder(folder, {**files, SUMS: _sums(files)})
+
+
+def has_checkpoint(folder: Path) -> bool:
+    """Tell whether there is a checkpoint to read."""
+    return (current(folder) / SUMS).is_file()
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Read a checkpoint and check every byte of it against its SHA-256."""
+    files = _read_files(folder)
+    try:
+        config = yaml.safe_load(files[CONFIG])
+        weights = safetensors.torch.load(files[WEIGHTS])
+        training = None
+        if VALUES in files and TENSORS in files:
+            training = TrainingState(safetensors.torch.load(files[TENSORS]), json.loads(files[VALUES]))
+    except (SafetensorError, yaml.YAMLError, ValueError) as error:
+        raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{folder / CONFIG} must hold a table of settings, it holds {type(config).__name__}.")
+    return Checkpoint(weights, config, training)
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str) -> None:
+    """Copy weights into a model, after name, shape and dtype of every one of them have been compared."""
+    own = model.state_dict()
+    wrong = [f"{name} is missing" for name in own if name not in weights]
+    wrong += [f"{name} is not part of the model" for name in weights if name not in own]
+    for name in own.keys() & weights.keys():
+        mine, theirs = own[name], weights[name]
+        if (mine.shape, mine.dtype) != (theirs.shape, theirs.dtype):
+            wrong.append(f"{name} must be {_kind(mine)}, it is {_kind(theirs)}")
+    if wrong:
+        raise InputError(f"{source} does not fit the model: {'; '.join(sorted(wrong)[:3])} ({len(wrong)} in all).")
+    model.load_state_dict(dict(weights))
+
+
+def weights_digest(weights: Mapping[str, Tensor]) -> str:
+    """First digits of the SHA-256 of the weights; the same for the same numbers under the same names."""
+    return hashlib.sha256(_to_bytes(weights)).hexdigest()[:16] if weights else ""
+
+
+def _read_files(folder: Path) -> dict[str, bytes]:
+    place = current(folder)
+    if not (place / SUMS).is_file():
+        raise InputError(
+            f"{folder} is not a checkpoint: it has no {SUMS}. A checkpoint is a folder such as runs/x/best."
+        )
+    sums = (place / SUMS).read_bytes()
+    found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
+    names = [match[1] for match in found if match]
+    if None in found or not {WEIGHTS, CONFIG} <= set(names) <= {WEIGHTS, CONFIG, TENSORS, VALUES}:
+        raise InputError(f"{folder / SUMS} is damaged: it must name {WEIGHTS} and {CONFIG}, each with its SHA-256.")
+    try:
+        files = {name: (place / name).read_bytes() for name in names}
+    except OSError as error:
+        raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
+    if _sums(files) != sums:
+        bad = [name for name in names if _sums({name: files[name]}) not in sums]
+        raise InputError(
+            f"{folder} is damaged: SHA-256 of {', '.join(bad) or SUMS} differs. Copy it again; if it was read while it "
+            "was being written, try again."
+        )
+    return files
+
+
+def _sums(files: Mapping[str, bytes]) -> bytes:
+    return "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items()).encode()
+
+
+def _to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
+    # Cloned, because safetensors refuses two names that share memory, as tied weights do.
+    return safetensors.torch.save(
+        {name: t.detach().cpu().clone(memory_format=torch.contiguous_format) for name, t in tensors.items()}
+    )
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"

@@ -1,0 +1,102 @@
+"""Files and folders that are replaced whole: a kill or a full disk leaves the old one or the new one, never half.
+
+Contents go to a hidden sibling, are flushed to the disk, and get their name by a rename. A folder cannot be renamed
+onto another, so the old one steps aside first; `current` finds it there when a kill falls between the two renames.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from somamba.errors import StorageError
+
+# What a kernel says when there is no room: disk full, quota used up, file size limit.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+PIECE = 1 << 20
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Give a file new content in one step."""
+    new = _sibling(path, "new")
+    with _explained(path, len(content), new):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(new, content)
+        new.rename(path)
+        _flush(path.parent)
+
+
+def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Give a folder new files in one step; whatever it held before is gone."""
+    new, old = _sibling(folder, "new"), _sibling(folder, "old")
+    with _explained(folder, sum(map(len, files.values())), new):
+        _undo_half_swap(folder, old)
+        _remove(new)
+        new.mkdir(parents=True)
+        for name, content in files.items():
+            _write(new / name, content)
+        _flush(new)
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+        _flush(folder.parent)
+        _remove(old)
+
+
+def current(folder: Path) -> Path:
+    """Where the last complete version of a folder is; changes nothing."""
+    old = _sibling(folder, "old")
+    return old if old.is_dir() and not folder.exists() else folder
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left[:PIECE]) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _flush(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _undo_half_swap(folder: Path, old: Path) -> None:
+    if old.is_dir() and not folder.exists():
+        old.rename(folder)
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def _sibling(path: Path, role: str) -> Path:
+    return path.with_name(f".{path.name}.{role}")
+
+
+@contextmanager
+def _explained(path: Path, size: int, temporary: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(OSError):
+            temporary.unlink()
+        if error.errno not in NO_ROOM:
+            raise StorageError(f"{path} could not be written: {error.strerror}.") from error
+        free = shutil.disk_usage(next(p for p in path.absolute().parents if p.exists())).free
+        raise StorageError(
+            f"{path} could not be written: {error.strerror}. It needs {size:,} bytes and {free:,} are free there. "
+            "What was there before is untouched; make room and go on."
+        ) from error

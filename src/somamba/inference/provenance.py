@@ -1,0 +1,41 @@
+"""Which code made a checkpoint: versions and the commit, as far as they can be known."""
+
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("somamba", "torch", "numpy", "scikit-image", "safetensors")
+
+
+def code_record() -> dict[str, str]:
+    """Versions of what a result depends on, and the commit of this package's own repository."""
+    return {"commit": commit(), "python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+
+
+def commit() -> str:
+    """The commit this package was imported from, ``+changes`` where files differ, or ``unknown`` outside git."""
+    here = Path(__file__).resolve()
+    # An installed copy may sit inside somebody else's repository; only one that tracks this very file counts.
+    if _git(here.parent, "ls-files", "--error-unmatch", here.name) is None:
+        return "unknown"
+    head = _git(here.parent, "rev-parse", "HEAD")
+    if head is None:
+        return "unknown"
+    package = str(here.parents[1])
+    return head if _git(here.parent, "status", "--porcelain", "--", package) == "" else f"{head}+changes"
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

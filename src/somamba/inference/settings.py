@@ -1,0 +1,67 @@
+"""Frozen dataclasses from tables of plain values and back: what YAML files, checkpoints and the command line share."""
+
+import argparse
+from collections.abc import Mapping, Set
+from dataclasses import asdict
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+from jsonargparse import ArgumentParser, set_parsing_settings
+
+from somamba.errors import ConfigError
+
+T = TypeVar("T")
+
+
+def parser_for(program: str, usage: str | None = None) -> ArgumentParser:
+    """A parser that raises instead of leaving, and takes the docstrings of fields as help."""
+    set_parsing_settings(docstring_parse_attribute_docstrings=True)
+    return ArgumentParser(prog=program, usage=usage, exit_on_error=False)
+
+
+def add_config(parser: ArgumentParser, default: Any, name: str | None = None, *, skip: Set[str] = frozenset()) -> None:
+    """Give a parser an option for every field of a config, nested ones dotted, with the values of ``default``."""
+    parser.add_class_arguments(type(default), name, skip=set(skip))
+    prefix = f"{name}." if name else ""
+    parser.set_defaults({f"{prefix}{key}": value for key, value in flat(to_plain(default)).items()})
+
+
+def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
+    """Build a config like ``default`` from plain values; an unknown key or a value of another type is refused.
+
+    Args:
+        default: A config of the wanted class, whose values stand where others are left out.
+        values: Fields by name, nested configs as nested tables.
+        source: Where the values come from, for the message.
+    """
+    parser = parser_for("somamba")
+    add_config(parser, default)
+    try:
+        return type(default)(**vars(parser.instantiate(parser.parse_object(dict(values)))))
+    except (argparse.ArgumentError, TypeError) as error:
+        raise ConfigError(f"{source}: {error}") from None
+
+
+def to_plain(config: Any) -> dict[str, Any]:
+    """Every field of a config as values YAML can hold; `from_plain` undoes it exactly."""
+    return {name: _plain(value) for name, value in asdict(config).items()}
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as one, with dotted names."""
+    items: dict[str, Any] = {}
+    for name, value in values.items():
+        nested = isinstance(value, Mapping) and value
+        items |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return items
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return _plain(value.value)
+    return str(value) if isinstance(value, PurePath) else value

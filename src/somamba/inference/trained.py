@@ -1,0 +1,74 @@
+"""A model ready for use: from a checkpoint, or by name where there is nothing to learn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from somamba.data.config import DataConfig
+from somamba.errors import InputError
+from somamba.inference.checkpoint import has_checkpoint, load_weights, read_checkpoint, weights_digest
+from somamba.inference.settings import from_plain
+from somamba.models.base import Reconstructor
+from somamba.models.zoo import MODELS
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model with its weights, in evaluation mode on the CPU, and how it came about."""
+
+    name: str
+    """Name in `MODELS`."""
+    model: Reconstructor
+    weights: str = ""
+    """Digest of the weights, empty where there are none."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """What the checkpoint recorded; empty for a model by name."""
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol it was trained for; None where it was not trained."""
+        return self.config.get("protocol")
+
+    @property
+    def parameters(self) -> int:
+        """Trainable parameters."""
+        return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
+
+    @property
+    def epochs(self) -> float:
+        """Passes over the training data; 0 where it was not trained."""
+        return float(self.config["step"] / self.config["steps_per_epoch"]) if self.config else 0.0
+
+    @property
+    def seed(self) -> int:
+        """Seed of the training; 0 where it was not trained."""
+        return int(self.config["recipe"]["seed"]) if self.config else 0
+
+    def data(self, source: str) -> DataConfig | None:
+        """The data it was trained on, with the places of another machine left to their defaults."""
+        recipe = self.config.get("recipe")
+        return None if recipe is None else from_plain(DataConfig(), recipe["data"], source=f"{source}, data")
+
+
+def open_model(source: str) -> Trained:
+    """Open a checkpoint folder, or build a model that has no weights by its name (``zero_filled``).
+
+    Raises:
+        InputError: no checkpoint is there, it is damaged, or the model named has weights to learn.
+    """
+    if has_checkpoint(Path(source)):
+        checkpoint = read_checkpoint(Path(source))
+        recipe = checkpoint.config.get("recipe")
+        if not isinstance(recipe, Mapping) or not isinstance(recipe.get("model"), str):
+            raise InputError(f"{source}: config.yaml does not say which model the weights belong to.")
+        entry = MODELS[recipe["model"]]
+        model = entry.build(from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network"))
+        load_weights(model, checkpoint.weights, source=source)
+        return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config)
+    if source not in MODELS:
+        raise InputError(f"{source} is neither a checkpoint folder, such as runs/x/best, nor the name of a model.")
+    model = MODELS[source].build(MODELS[source].config)
+    if any(parameter.requires_grad for parameter in model.parameters()):
+        raise InputError(f"{source!r} has weights to learn: give the folder of a checkpoint, such as runs/x/best.")
+    return Trained(source, model.eval())

@@ -1,0 +1,219 @@
+"""Coil sensitivity maps from the fully acquired centre of k-space, and the two ways to merge coil images.
+
+`espirit` follows Uecker et al. (MRM 2014). Patches of k-space span a small space; projecting every patch onto it and
+averaging is a convolution that leaves k-space as it is. In the image that convolution is one matrix (coils x coils) at
+every pixel, so the vector of sensitivities there is its eigenvector of eigenvalue 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from einops import rearrange
+from jaxtyping import Complex, Float
+from torch import Tensor
+
+from somamba.errors import InputError
+from somamba.physics.fourier import check_precision, ifft2c
+from somamba.shapes import CoilImages, Image
+
+Offsets = Complex[Tensor, "coils coils dy dx"]
+
+BLOCK_ENTRIES = 2**20
+"""Entries of the pixel matrices held at once: 8 MB in complex64."""
+
+
+class Region(NamedTuple):
+    """A rectangle of k-space."""
+
+    rows: slice
+    columns: slice
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Its height and width."""
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
+
+
+def root_sum_of_squares(images: CoilImages) -> Float[Tensor, "batch 1 y x"]:
+    """Merge coil images without maps: their magnitude, safe to differentiate where all coils are zero."""
+    return torch.linalg.vector_norm(images, dim=1, keepdim=True)
+
+
+def combine(images: CoilImages, maps: CoilImages) -> Image:
+    """Merge coil images by their maps, in the least-squares sense: zero where no coil is sensitive."""
+    energy = torch.linalg.vector_norm(maps, dim=1, keepdim=True).square()
+    merged = (maps.conj() * images).sum(dim=1, keepdim=True)
+    return merged / torch.where(energy > 0, energy, 1)
+
+
+def calibration_region(kspace: Tensor) -> Region:
+    """Find a fully acquired rectangle around the centre of k-space, from where the zeros are.
+
+    It grows by one row or column at a time, on all four sides in turn, while what is added has no zeros.
+
+    Raises:
+        InputError: not k-space (batch, coils, y, x), or the centre itself was not acquired.
+    """
+    _check_kspace(kspace)
+    sampled = (kspace != 0).any(dim=1).all(dim=0)
+    top, left = sampled.shape[0] // 2, sampled.shape[1] // 2
+    bottom, right = top + 1, left + 1
+    if not bool(sampled[top, left]):
+        raise InputError(
+            f"The centre of k-space, sample ({top}, {left}), was not acquired, so there is nothing to calibrate from. "
+            "Uncentred data must be shifted first: torch.fft.fftshift(kspace, dim=(-2, -1))."
+        )
+    grown = True
+    while grown:
+        grown = False
+        if top > 0 and bool(sampled[top - 1, left:right].all()):
+            top, grown = top - 1, True
+        if bottom < sampled.shape[0] and bool(sampled[bottom, left:right].all()):
+            bottom, grown = bottom + 1, True
+        if left > 0 and bool(sampled[top:bottom, left - 1].all()):
+            left, grown = left - 1, True
+        if right < sampled.shape[1] and bool(sampled[top:bottom, right].all()):
+            right, grown = right + 1, True
+    return Region(slice(top, bottom), slice(left, right))
+
+
+@torch.no_grad()
+def espirit(
+    kspace: Tensor,
+    *,
+    calibration_width: int = 24,
+    kernel: int = 6,
+    threshold: int | float = 0.001**0.5,
+    crop: int | float = 0.8,
+    iterations: int = 30,
+) -> Tensor:
+    """Estimate the first set of ESPIRiT maps; the defaults are those of BART's ``ecalib -m1``.
+
+    The maps have unit norm over the coils where there is signal and are zero elsewhere. Their phase is such that the
+    first principal component of the calibration data, taken as a virtual coil, is real and positive.
+
+    Args:
+        kspace: Complex (batch, coils, y, x), centred: whole, undersampled around a full centre, or a calibration scan
+            padded with zeros to the size of the image.
+        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        kernel: Rows and columns of a patch.
+        threshold: Singular values of the patches, relative to the largest, below which they are noise.
+        crop: Pixels whose eigenvalue is lower have no signal.
+        iterations: Power iterations, started from the coil images at low resolution.
+
+    Returns:
+        Maps (batch, coils, y, x).
+
+    Raises:
+        InputError: k-space that cannot be used, or a centre smaller than one patch.
+    """
+    region = _central(calibration_region(kspace), kspace.shape, calibration_width)
+    if iterations < 1:
+        raise InputError(f"iterations={iterations} estimates nothing; choose at least 1.")
+    if not 0 <= threshold < 1:
+        raise InputError(f"threshold={threshold:g} keeps no patch; it is relative to the largest: 0 <= threshold < 1.")
+    if kernel < 1 or min(region.shape) < kernel:
+        raise InputError(
+            f"The fully acquired centre to calibrate from is {region.shape[0]}x{region.shape[1]}, the kernel "
+            f"{kernel}x{kernel}. Choose kernel from 1 to {min(region.shape)}, or acquire more of the centre."
+        )
+    return torch.stack([_maps_of_slice(one, region, kernel, threshold, crop, iterations) for one in kspace])
+
+
+def _maps_of_slice(
+    kspace: Complex[Tensor, "coils y x"],
+    region: Region,
+    kernel: int,
+    threshold: int | float,
+    crop: int | float,
+    iterations: int,
+) -> Complex[Tensor, "coils y x"]:
+    calibration = kspace[:, region.rows, region.columns]
+    offsets = _patch_projection(calibration, kernel, threshold)
+    maps, eigenvalues = _leading_eigenvectors(offsets, _low_resolution(kspace, region), iterations)
+    virtual = torch.einsum("c,cyx->yx", _principal_component(calibration).conj(), maps)
+    return torch.where(eigenvalues > crop, maps * torch.exp(-1j * virtual.angle()), 0)
+
+
+def _patch_projection(calibration: Complex[Tensor, "coils y x"], kernel: int, threshold: int | float) -> Offsets:
+    """The averaged projection of patches as a convolution kernel, from each coil to each."""
+    patches = calibration.unfold(1, kernel, 1).unfold(2, kernel, 1)
+    matrix = rearrange(patches, "coils y x dy dx -> (y x) (coils dy dx)")
+    _, strengths, basis = torch.linalg.svd(matrix, full_matrices=False)
+    basis = basis[strengths > threshold * strengths[0]]
+    n_coils = calibration.shape[0]
+    projection = (basis.mT @ basis.conj()).reshape(n_coils, kernel, kernel, n_coils, kernel, kernel)
+    offsets = calibration.new_zeros(n_coils, n_coils, 2 * kernel - 1, 2 * kernel - 1)
+    for y in range(kernel):
+        for x in range(kernel):
+            offsets[:, :, y : y + kernel, x : x + kernel] += projection[:, y, x].flip(-2, -1)
+    return offsets / kernel**2
+
+
+def _leading_eigenvectors(
+    offsets: Offsets, start: Complex[Tensor, "coils y x"], iterations: int
+) -> tuple[Complex[Tensor, "coils y x"], Float[Tensor, "y x"]]:
+    """The eigenvector of the largest eigenvalue at every pixel, and that eigenvalue; some rows at a time."""
+    n_coils, height, width = start.shape
+    along_y = _waves(height, offsets)
+    along_x = torch.einsum("cduv,xv->uxcd", offsets, _waves(width, offsets)).flatten(start_dim=1)
+    vectors = rearrange(start, "coils y x -> y x coils 1").contiguous()
+    eigenvalues = vectors.real.new_zeros(height, width)
+    n_rows = max(1, BLOCK_ENTRIES // (width * n_coils**2))
+    for first in range(0, height, n_rows):
+        rows = slice(first, first + n_rows)
+        matrices = (along_y[rows] @ along_x).reshape(-1, n_coils, n_coils)
+        block = vectors[rows].flatten(end_dim=1)
+        # A pixel without any signal becomes NaN here, so its eigenvalue is not above any crop.
+        for _ in range(iterations):
+            norm = torch.linalg.vector_norm(block, dim=1, keepdim=True)
+            block = matrices @ (block / norm)
+        norm = torch.linalg.vector_norm(block, dim=1, keepdim=True)
+        vectors[rows] = (block / norm).reshape(vectors[rows].shape)
+        eigenvalues[rows] = norm.reshape(-1, width)
+    return rearrange(vectors, "y x coils 1 -> coils y x"), eigenvalues
+
+
+def _waves(size: int, offsets: Offsets) -> Complex[Tensor, "size shifts"]:
+    """What each shift of the kernel contributes at each pixel of an axis."""
+    reach = offsets.shape[-1] // 2
+    pixels = torch.arange(size, device=offsets.device, dtype=torch.float64) - size // 2
+    shifts = torch.arange(-reach, reach + 1, device=offsets.device, dtype=torch.float64)
+    angles = 2 * math.pi / size * torch.outer(pixels, shifts)
+    return torch.polar(torch.ones_like(angles), angles).to(offsets.dtype)
+
+
+def _low_resolution(kspace: Complex[Tensor, "coils y x"], region: Region) -> Complex[Tensor, "coils y x"]:
+    """Coil images of the calibration region alone, tapered against ringing."""
+    height, width = region.shape
+    taper = torch.outer(
+        *(torch.hann_window(n + 2, periodic=False, device=kspace.device)[1:-1] for n in (height, width))
+    )
+    center = torch.zeros_like(kspace)
+    center[:, region.rows, region.columns] = kspace[:, region.rows, region.columns] * taper
+    return ifft2c(center)
+
+
+def _principal_component(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, " coils"]:
+    """The mix of coils with the most energy; its largest weight is real and positive."""
+    component = torch.linalg.svd(calibration.flatten(start_dim=1), full_matrices=False).U[:, 0]
+    return component * torch.exp(-1j * component[component.abs().argmax()].angle())
+
+
+def _central(region: Region, shape: torch.Size, width: int) -> Region:
+    """The part of a region that lies in a square of ``width`` around the centre."""
+    return Region(
+        *(
+            slice(max(found.start, size // 2 - width // 2), min(found.stop, size // 2 + (width + 1) // 2))
+            for found, size in zip(region, shape[-2:], strict=True)
+        )
+    )
+
+
+def _check_kspace(kspace: Tensor) -> None:
+    if kspace.ndim != 4 or kspace.numel() == 0:
+        raise InputError(f"k-space must be (batch, coils, y, x), got {tuple(kspace.shape)}.")
+    check_precision(kspace, "k-space")
+    if not bool(torch.isfinite(kspace).all()):
+        raise InputError("k-space must be finite to calibrate from, this one holds NaN or infinity.")

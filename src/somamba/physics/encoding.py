@@ -1,0 +1,178 @@
+"""The MRI forward model ``A = M F S``: coils, then Fourier, then sampling; and the door checks around it."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from somamba.errors import InputError
+from somamba.physics.fourier import check_precision, fft2c, ifft2c
+from somamba.physics.operator import LinearOperator
+from somamba.shapes import CoilImages, Image, KSpace, Mask
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coils(LinearOperator):
+    """S: one image to one image per coil, by sensitivity."""
+
+    maps: CoilImages
+
+    @override
+    def __call__(self, x: Image) -> CoilImages:
+        return self.maps * x
+
+    @override
+    def adjoint(self, y: CoilImages) -> Image:
+        return (self.maps.conj() * y).sum(dim=1, keepdim=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fourier(LinearOperator):
+    """F: image to k-space, unitary."""
+
+    @override
+    def __call__(self, x: CoilImages) -> KSpace:
+        return fft2c(x)
+
+    @override
+    def adjoint(self, y: KSpace) -> CoilImages:
+        return ifft2c(y)
+
+    @property
+    @override
+    def unitary(self) -> bool:
+        return True
+
+    @override
+    def __repr__(self) -> str:
+        return "Fourier"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sampling(LinearOperator):
+    """M: keep what was acquired, put zero elsewhere. Its own adjoint, and a projection.
+
+    It selects and does not multiply: neither a NaN nor the sign of a zero gets through from outside the mask.
+    """
+
+    mask: Mask
+
+    @override
+    def __call__(self, x: KSpace) -> KSpace:
+        return torch.where(self.mask, x, 0)
+
+    @override
+    def adjoint(self, y: KSpace) -> KSpace:
+        return self(y)
+
+    @property
+    @override
+    def partial_isometry(self) -> bool:
+        return True
+
+    @override
+    def __repr__(self) -> str:
+        return f"Sampling({'×'.join(map(str, self.mask.shape))}, {int(self.mask.sum())} acquired)"
+
+
+def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
+    """Build ``M F S``, or ``M F`` (every coil on its own) when there are no sensitivity maps.
+
+    Args:
+        mask: What was acquired, boolean or 0/1, as (x,), (y, x) or (batch or 1, 1, y or 1, x); centred like k-space.
+        maps: Complex sensitivities (batch or 1, coils, y, x).
+
+    Raises:
+        InputError: a mask that is empty or not 0/1, maps that are not complex or not finite, or sizes that disagree.
+    """
+    mask = _sampled(mask)
+    sampled = Sampling(mask) @ Fourier()
+    if maps is None:
+        return sampled
+    _check_maps(maps, mask)
+    return sampled @ Coils(maps)
+
+
+def check_measurement(y: Tensor, A: LinearOperator) -> None:
+    """Refuse k-space that ``A`` cannot have measured; models call this before they reconstruct.
+
+    Raises:
+        InputError: not complex (batch, coils, y, x), not finite, or at odds with the mask or the coil maps in ``A``.
+    """
+    if y.ndim != 4:
+        raise InputError(
+            f"Measurements must be (batch, coils, y, x), got {_size(y)}. "
+            "Single-coil slices (batch, y, x) get their coil axis with y[:, None]."
+        )
+    check_precision(y, "measurements")
+    if not bool(torch.isfinite(y).all()):
+        raise InputError(f"Measurements must be finite. {_count_non_finite(y)} Replace or leave out these samples.")
+    for factor in A.factors:
+        if isinstance(factor, Sampling):
+            _check_fits(factor.mask, "mask", y, "measurements")
+        if isinstance(factor, Coils):
+            _check_fits(factor.maps, "coil maps", y, "measurements")
+            if y.shape[1] != factor.maps.shape[1]:
+                raise InputError(
+                    f"The operator has maps of {factor.maps.shape[1]} coils, the measurements have {y.shape[1]}. "
+                    "Estimate the maps from the same scan, or leave them out to treat each coil on its own."
+                )
+
+
+def _sampled(mask: Tensor) -> Tensor:
+    """The mask as a boolean tensor (batch, 1, y, x), its first three axes possibly 1."""
+    if mask.is_complex():
+        raise InputError(f"A mask must be boolean or 0/1, got {mask.dtype}. Try mask.real or mask != 0.")
+    if mask.dtype != torch.bool:
+        if not bool(((mask == 0) | (mask == 1)).all()):
+            raise InputError("A mask must hold only 0 and 1. To mark every non-zero entry as acquired, pass mask != 0.")
+        mask = mask == 1
+    if mask.ndim not in (1, 2, 4) or (mask.ndim == 4 and mask.shape[1] != 1):
+        raise InputError(
+            f"A mask must be (x,), (y, x) or (batch, 1, y, x), got {_size(mask)}. "
+            "The same lines are acquired by every coil, so the coil axis is 1."
+        )
+    mask = mask[(None,) * (4 - mask.ndim)]
+    empty = (~mask.flatten(start_dim=1).any(dim=1)).nonzero().flatten().tolist()
+    if empty or mask.numel() == 0:
+        where = f" for slice {empty[0]} of the batch" if mask.shape[0] > 1 else ""
+        raise InputError(f"Empty mask: nothing is acquired{where}. At least one sample must be marked True.")
+    return mask
+
+
+def _check_maps(maps: Tensor, mask: Tensor) -> None:
+    if maps.ndim != 4:
+        raise InputError(
+            f"Coil maps must be (batch or 1, coils, y, x), got {_size(maps)}. Add the batch axis: maps[None]."
+        )
+    check_precision(maps, "coil maps")
+    if not bool(torch.isfinite(maps).all()):
+        raise InputError(f"Coil maps must be finite. {_count_non_finite(maps)} Set the background of the maps to zero.")
+    one_for_all = maps.shape[0] == 1
+    _check_fits(mask[:1] if one_for_all else mask, "mask", maps, "coil maps")
+
+
+def _check_fits(part: Tensor, name: str, whole: Tensor, whole_name: str) -> None:
+    """Batch, y and x of a part of the operator must be those of the whole; batch may be 1, and y of a line mask."""
+    if part.device != whole.device:
+        raise InputError(
+            f"The {name} and the {whole_name} lie on different devices, {part.device} and {whole.device}. "
+            "Move an operator with A.to(device)."
+        )
+    batch, _, y, x = whole.shape
+    rows = (1, y) if part.dtype == torch.bool else (y,)
+    if not (part.shape[0] in (1, batch) and part.shape[2] in rows and part.shape[3] == x):
+        raise InputError(
+            f"The {name} {_size(part)} and the {whole_name} {_size(whole)} disagree in batch, y or x. "
+            "Take both from the same scan and crop both alike."
+        )
+
+
+def _count_non_finite(values: Tensor) -> str:
+    bad = (~torch.isfinite(values)).nonzero()
+    return f"{len(bad)} of {values.numel()} samples are NaN or infinite, the first at {tuple(bad[0].tolist())}."
+
+
+def _size(values: Tensor) -> str:
+    return f"({', '.join(map(str, values.shape))})"

@@ -1,0 +1,270 @@
+"""Which samples of k-space are acquired: column masks and radial masks on the Cartesian grid, centred.
+
+Every mask of a kind is a pure function of its numbers (and a seed), so naming the numbers names the mask;
+`SamplingMask.digest` proves that two machines mean the same one.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from somamba.errors import InputError
+from somamba.registry import Registry
+
+CENTER_SHARE = 0.32
+"""The default centre holds this share of all acquired columns: centre fraction 0.32 / acceleration."""
+
+PAPER_OFFSETS: dict[tuple[int, int | float], int] = {(320, 4): 0, (320, 8): 5, (256, 4): 4, (256, 8): 5}
+"""First column of the fixed equispaced masks behind the paper's tables, by (width, acceleration)."""
+
+GOLDEN_ANGLE = 111.246117975
+"""Degrees between two spokes: 180 divided by the golden ratio."""
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingMask:
+    """A sampling pattern and what was asked for when it was made."""
+
+    pattern: Tensor
+    """Boolean, (1, x) where whole columns are acquired, else (y, x)."""
+    kind: str
+    """Name of the maker, as in `MASKS`."""
+    acceleration: int | float
+    """The nominal factor; `realised_acceleration` is the one that was reached."""
+
+    def __post_init__(self) -> None:
+        if self.pattern.dtype != torch.bool or self.pattern.ndim != 2:
+            raise InputError(
+                f"A sampling pattern must be boolean (y, x) or (1, x), got {self.pattern.dtype} "
+                f"{tuple(self.pattern.shape)}. Try (pattern != 0), and pattern[None] for a row of columns."
+            )
+        if not bool(self.pattern.any()):
+            raise InputError("Empty mask: nothing is acquired. At least one sample must be marked True.")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SamplingMask) and torch.equal(self.pattern, other.pattern)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def realised_acceleration(self) -> float:
+        """All samples over acquired samples."""
+        return self.acceleration_over()
+
+    def acceleration_over(self, *, rows: slice = slice(None), columns: slice = slice(None)) -> float:
+        """The realised acceleration within a region, such as the columns a scanner acquires at all."""
+        region = self.pattern[rows if self.lines is None else slice(None), columns]
+        return region.numel() / n_sampled if (n_sampled := int(region.sum())) else math.inf
+
+    @property
+    def lines(self) -> tuple[int, ...] | None:
+        """The acquired columns, or None for a mask that does not consist of whole columns."""
+        return tuple(self.pattern[0].nonzero().flatten().tolist()) if self.pattern.shape[0] == 1 else None
+
+    @property
+    def calibration(self) -> int:
+        """How many neighbouring columns around the centre are fully acquired."""
+        full = self.pattern.all(dim=0).tolist()
+        center = len(full) // 2
+        right = next((i for i, sampled in enumerate(full[center:]) if not sampled), len(full) - center)
+        left = next((i for i, sampled in enumerate(reversed(full[:center])) if not sampled), center)
+        return left + right if right else 0
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that depend on the shape and the pattern, not on how it was made."""
+        height, width = self.pattern.shape
+        bits = np.packbits(self.pattern.cpu().numpy()).tobytes()
+        return hashlib.sha256(f"{height}x{width}:".encode() + bits).hexdigest()[:16]
+
+    def tensor(self) -> Tensor:
+        """The pattern as `encoding` takes it: (1, 1, y or 1, x)."""
+        return self.pattern[None, None]
+
+
+def equispaced(
+    width: int, acceleration: int | float, *, offset: int | None = None, center_fraction: int | float | None = None
+) -> SamplingMask:
+    """Every a-th column plus a full centre, a chosen so that both together give the acceleration.
+
+    Args:
+        width: Columns of k-space.
+        acceleration: Nominal factor; 1 acquires every column.
+        offset: First column; None is the paper's for (width, acceleration) in `PAPER_OFFSETS`, else 0.
+        center_fraction: Share of columns in the centre; None is 0.32 / acceleration.
+
+    Raises:
+        InputError: the numbers describe no such mask.
+    """
+    _check_request(width, acceleration)
+    center = _center_columns(width, acceleration, center_fraction)
+    n_low = len(center)
+    if not n_low * acceleration < width:
+        raise InputError(
+            f"A centre of {n_low} of {width} columns already uses up acceleration {acceleration:g}. "
+            f"Choose center_fraction below {1 / acceleration:.3g}."
+        )
+    spacing = acceleration * (n_low - width) / (n_low * acceleration - width)
+    if offset is None:
+        offset = PAPER_OFFSETS.get((width, acceleration), 0)
+    if not 0 <= offset < spacing:
+        raise InputError(f"offset={offset} is not within one spacing of the columns, 0 <= offset < {spacing:.4g}.")
+    columns = np.around(np.arange(offset, width - 1, spacing)).astype(int).tolist()
+    if acceleration == 1:
+        columns = list(range(width))  # The formula stops one short of the last column.
+    return SamplingMask(_columns(width, [*columns, *center]), "equispaced", acceleration)
+
+
+def random_columns(
+    width: int, acceleration: int | float, *, seed: int, center_fraction: int | float | None = None
+) -> SamplingMask:
+    """Exactly ``round(width / acceleration)`` columns: a full centre, the rest drawn uniformly.
+
+    The draw uses numpy's legacy generator, whose stream is promised never to change: a seed names a mask for good.
+
+    Raises:
+        InputError: the numbers describe no such mask.
+    """
+    _check_request(width, acceleration)
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed={seed} is not a whole number from 0 to 2**32 - 1.")
+    center = _center_columns(width, acceleration, center_fraction)
+    n_lines = round(width / acceleration)
+    if len(center) > n_lines:
+        raise InputError(
+            f"A centre of {len(center)} columns is wider than the {n_lines} of {width} that acceleration "
+            f"{acceleration:g} allows. Choose center_fraction up to {n_lines / width:.3g}."
+        )
+    outer = np.setdiff1d(np.arange(width), center)
+    drawn = np.random.RandomState(seed).permutation(outer)[: n_lines - len(center)]
+    return SamplingMask(_columns(width, [*drawn.tolist(), *center]), "random", acceleration)
+
+
+def golden_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
+    """Spokes through the centre, each turned by the golden angle, rounded to the grid; ``size`` is y = x, or (y, x)."""
+    return _radial("golden-radial", size, [spoke * GOLDEN_ANGLE for spoke in range(spokes)])
+
+
+def uniform_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
+    """Spokes through the centre at equal angles, rounded to the grid; ``size`` is y = x, or (y, x)."""
+    return _radial("uniform-radial", size, [spoke * 180 / spokes for spoke in range(spokes)])
+
+
+class MaskKind(NamedTuple):
+    """How a kind of mask is made from a shape (y, x), an acceleration and a seed, and which options it has besides."""
+
+    make: Callable[..., SamplingMask]
+    options: tuple[str, ...]
+
+
+MASKS = Registry(
+    "mask",
+    {
+        "equispaced": MaskKind(
+            lambda shape, acceleration, _seed, **options: equispaced(shape[1], acceleration, **options),
+            options=("offset", "center_fraction"),
+        ),
+        "random": MaskKind(
+            lambda shape, acceleration, seed, **options: random_columns(shape[1], acceleration, seed=seed, **options),
+            options=("center_fraction",),
+        ),
+        "golden-radial": MaskKind(
+            lambda shape, acceleration, _seed, **options: _spokes_for(golden_radial, shape, acceleration, **options),
+            options=("spokes",),
+        ),
+        "uniform-radial": MaskKind(
+            lambda shape, acceleration, _seed, **options: _spokes_for(uniform_radial, shape, acceleration, **options),
+            options=("spokes",),
+        ),
+    },
+)
+
+
+def make_mask(
+    kind: str, *, shape: tuple[int, int], acceleration: int | float, seed: int = 0, **options: Any
+) -> SamplingMask:
+    """Make a mask of a kind named in `MASKS` for k-space of ``shape`` (y, x).
+
+    Args:
+        kind: ``equispaced``, ``random``, ``golden-radial`` or ``uniform-radial``.
+        shape: Rows and columns of k-space.
+        acceleration: Nominal factor. Radial masks take ``round(sqrt(y * x) / acceleration)`` spokes: 32 at 4x on 128².
+        seed: Names the draw; only ``random`` draws.
+        options: ``offset``, ``center_fraction`` or ``spokes``, where the kind has them.
+
+    Raises:
+        UnknownNameError: no kind has this name.
+        InputError: the kind has no such option, or the numbers describe no such mask.
+    """
+    maker = MASKS[kind]
+    if unknown := sorted(set(options) - set(maker.options)):
+        raise InputError(f"Mask {kind!r} has no option {unknown[0]!r}; it has: {', '.join(maker.options)}.")
+    return maker.make(shape, acceleration, seed, **options)
+
+
+def _spokes_for(
+    make: Callable[[tuple[int, int], int], SamplingMask],
+    shape: tuple[int, int],
+    acceleration: int | float,
+    spokes: int | None = None,
+) -> SamplingMask:
+    """A radial mask by acceleration, unless the number of spokes is given."""
+    _check_request(min(shape), acceleration)
+    if spokes is not None:
+        return make(shape, spokes)
+    return replace(make(shape, max(1, round(math.sqrt(math.prod(shape)) / acceleration))), acceleration=acceleration)
+
+
+def _radial(kind: str, size: int | tuple[int, int], angles: list[float]) -> SamplingMask:
+    """Mark the grid point nearest to every unit step on both halves of each spoke, up to the edge of the grid."""
+    height, width = (size, size) if isinstance(size, int) else size
+    if min(height, width) < 2 or not angles:
+        raise InputError(
+            f"A radial mask needs a grid of at least 2x2 and at least 1 spoke, got {height}x{width} and {len(angles)}."
+        )
+    steps = np.arange(math.ceil(math.hypot(height, width) / 2) + 1, dtype=np.float64)
+    steps = np.concatenate((-steps, steps))
+    radians = np.deg2rad(angles)
+    y = _nearest(np.outer(np.sin(radians), steps)) + height // 2
+    x = _nearest(np.outer(np.cos(radians), steps)) + width // 2
+    inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+    pattern = torch.zeros(height, width, dtype=torch.bool)
+    pattern[y[inside], x[inside]] = True
+    return SamplingMask(pattern, kind, math.sqrt(height * width) / len(angles))
+
+
+def _nearest(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    # Halves go outwards, and with a margin, so that neither the sign nor the last bit of a sine decides.
+    return (np.sign(values) * np.floor(np.abs(values) + 0.5 + 1e-9)).astype(np.int64)
+
+
+def _check_request(width: int, acceleration: int | float) -> None:
+    if not acceleration >= 1:
+        raise InputError(f"acceleration={acceleration:g} is below 1, the acceleration of full sampling.")
+    if not width >= 2 * acceleration:
+        raise InputError(f"{width} columns are too few for acceleration {acceleration:g}: fewer than 2 would be left.")
+
+
+def _center_columns(width: int, acceleration: int | float, fraction: int | float | None) -> range:
+    """The columns of the fully acquired centre."""
+    if fraction is None:
+        fraction = CENTER_SHARE / acceleration
+    elif not 0 <= fraction <= 1:
+        raise InputError(f"center_fraction={fraction:g} is not a share of the columns, 0 to 1.")
+    n_low = round(width * fraction)
+    start = (width - n_low + 1) // 2
+    return range(start, start + n_low)
+
+
+def _columns(width: int, columns: list[int]) -> Tensor:
+    pattern = torch.zeros(1, width, dtype=torch.bool)
+    pattern[0, columns] = True
+    return pattern

@@ -1,0 +1,1 @@
+"""Tables made from rows of results. Nothing here needs torch."""

@@ -1,0 +1,95 @@
+"""Several processes as one: started by ``torchrun``, joined here. One process is the case that needs nothing."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, distributed, nn
+from typing_extensions import override
+
+from somamba.errors import ConfigError
+from somamba.evaluation.evaluate import Processes
+
+
+@dataclass(frozen=True)
+class World(Processes):
+    """Who this process is among those that train together."""
+
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that writes files and talks."""
+        return self.rank == 0
+
+    @override
+    def total(self, values: Tensor) -> Tensor:
+        if self.size == 1:
+            return values
+        moved = values.to(self.device)
+        distributed.all_reduce(moved)
+        return moved.to(values.device)
+
+    def total_gradients(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Replace every gradient by its sum over all processes.
+
+        One message a step, after the last micro-batch: accumulation costs no traffic, and a process may hold any share
+        of the batch because each slice carries its own weight.
+        """
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        if self.size == 1 or not gradients:
+            return
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(flat)
+        for gradient, part in zip(gradients, flat.split_with_sizes([g.numel() for g in gradients]), strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+    def share_buffers(self, model: nn.Module) -> None:
+        """Give every process the running statistics of the first, so that all of them hold the same model."""
+        if self.size > 1:
+            for buffer in model.buffers():
+                distributed.broadcast(buffer, src=0)
+
+    def wait(self) -> None:
+        """Return when every process has come here."""
+        self.total(torch.zeros(1))
+
+
+@contextmanager
+def joined(device: str = "auto") -> Iterator[World]:
+    """Join the processes ``torchrun`` started (NCCL on GPUs, gloo on CPUs); alone, stay alone.
+
+    Args:
+        device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
+    """
+    place = _device(device)
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield World(device=place)
+        return
+    distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+    try:
+        yield World(distributed.get_rank(), distributed.get_world_size(), place)
+    finally:
+        distributed.destroy_process_group()
+
+
+def announced_rank() -> int:
+    """The rank ``torchrun`` gave this process, known before the processes have joined; 0 alone."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cpu":
+        return torch.device("cpu")
+    if name != "cuda":
+        raise ConfigError(f"device={name!r}; choose auto, cpu or cuda. torchrun gives each process a GPU of its own.")
+    if not torch.cuda.is_available():
+        raise ConfigError("device='cuda', but torch sees no GPU here. Set device to auto or cpu.")
+    place = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    torch.cuda.set_device(place)
+    return place

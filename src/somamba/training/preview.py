@@ -1,0 +1,89 @@
+"""What a recipe would do, before it does it: counts from the data, times from two real steps."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from somamba.data.slices import open_slices
+from somamba.evaluation.cost import Cost, measure_cost
+from somamba.evaluation.evaluate import magnitude_images
+from somamba.training.loop import build_model
+from somamba.training.parallel import World, joined
+from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
+from somamba.training.recipe import Recipe
+from somamba.training.state import seed_step
+from somamba.training.step import Wishes, make_optimiser, take_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """The size of a training."""
+
+    training_cases: int
+    training_slices: int
+    validation_cases: int
+    validation_slices: int
+    shape: tuple[int, ...]
+    """(coils, y, x) of the first slice."""
+    plan: Plan
+    cost: Cost
+    """Parameters, and multiply-accumulates of one slice."""
+    device: str
+    threads: int
+    step_seconds: float
+    """One step, measured."""
+    validation_seconds: float
+    """One validation, from one measured batch of it."""
+
+    @property
+    def seconds(self) -> float:
+        """The whole training: steps and validations."""
+        return self.plan.steps * self.step_seconds + self.plan.validations(0) * self.validation_seconds
+
+
+def preview(recipe: Recipe) -> Preview:
+    """Open the data, build the model and measure; nothing is written but prepared slices."""
+    if recipe.machine.threads is not None:
+        torch.set_num_threads(recipe.machine.threads)
+    training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
+    validation = spread_cases(validation, recipe.validation_cases)
+    with joined(recipe.machine.device) as world:
+        plan = make_plan(recipe, len(training), world.size)
+        model = build_model(recipe).to(world.device)
+        optimiser, stream = make_optimiser(model, recipe.optimiser), batches_from(0, training, recipe, plan, world)
+        nothing = Wishes(stop=False, save=False)
+
+        def step() -> None:
+            seed_step(recipe, 0, world.rank)
+            take_step(model, optimiser, next(stream), recipe, rate=plan.schedule(0), world=world, wishes=nothing)
+
+        step()  # The first one allocates; it is not measured.
+        first = validation.batch(range(min(plan.evaluation_batch, len(validation.cases[0].slices))))
+        evaluation = _seconds(
+            lambda: magnitude_images(model.eval(), first.to(world.device), protocol=recipe.data.protocol), world
+        )
+        sample = training[0]
+        coils, height, width = sample.kspace.shape
+        return Preview(
+            training_cases=len(training.cases),
+            training_slices=len(training),
+            validation_cases=len(validation.cases),
+            validation_slices=len(validation),
+            shape=(coils, height, width),
+            plan=plan,
+            cost=measure_cost(model, (height, width), coils=1 if sample.maps is not None else coils),
+            device=str(world.device),
+            threads=torch.get_num_threads(),
+            step_seconds=_seconds(step, world),
+            validation_seconds=evaluation * len(validation) / len(first) / world.size,
+        )
+
+
+def _seconds(work: Callable[[], object], world: World) -> float:
+    began = time.perf_counter()
+    work()
+    if world.device.type == "cuda":
+        torch.cuda.synchronize(world.device)
+    return time.perf_counter() - began

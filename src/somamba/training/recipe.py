@@ -1,0 +1,191 @@
+"""Everything that decides a training, in one frozen record: the YAML file, the command line and the checkpoint agree.
+
+A recipe states what differs from the defaults here, which are the paper's where it says something. ``network`` depends
+on ``model``: its keys are the fields of that model's config.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml  # type: ignore[import-untyped]
+from jsonargparse import ArgumentParser
+
+from somamba.data.config import DataConfig
+from somamba.errors import ConfigError
+from somamba.inference.settings import add_config, flat, from_plain, parser_for, to_plain
+from somamba.models.zoo import MODELS
+
+# Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
+LOCAL = ("path", "cache")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimiser:
+    """AdamW with warm-up and cosine."""
+
+    learning_rate: float = 8e-4
+    """Rate at the end of warm-up."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Decay of the two running moments. The paper is silent; torch's defaults."""
+    weight_decay: float = 0.01
+    """Decoupled decay. The paper is silent; torch's default."""
+    warmup_epochs: float = 5.0
+    """Epochs of linear warm-up; may be a fraction."""
+    final_rate: float = 0.0
+    """Where the cosine ends."""
+    clip_norm: float = 1.0
+    """Gradients longer than this are shortened to it. The paper is silent."""
+    max_skips: int = 10
+    """Training stops after so many steps in a row whose gradient is not finite; each is skipped and counted."""
+
+    def __post_init__(self) -> None:
+        positive = {"learning_rate": self.learning_rate, "clip_norm": self.clip_norm, "max_skips": self.max_skips}
+        for name, value in positive.items():
+            if not value > 0:
+                raise ConfigError(f"optimiser.{name}={value} must be positive.")
+        if not (self.warmup_epochs >= 0 and self.weight_decay >= 0 and 0 <= self.final_rate <= self.learning_rate):
+            raise ConfigError(
+                "optimiser: warmup_epochs and weight_decay must not be negative, and final_rate must lie between 0 and "
+                "learning_rate."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """How a training is run, not what it computes. May change on resume; bits repeat only where it does not."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """``auto`` takes a GPU where there is one."""
+    threads: int | None = None
+    """Threads of each process on the CPU; by default torch's choice."""
+    workers: int = 0
+    """Processes that read slices ahead; with prepared slices none are needed on a CPU."""
+    micro_batch: int | None = None
+    """Most slices in one forward pass of one process; a larger share of the batch is accumulated."""
+    checkpoint_minutes: float = 10.0
+    """A checkpoint at least this often, also in the middle of an epoch."""
+    max_minutes: float | None = None
+    """Stop after so many minutes of this session, with a checkpoint to resume from."""
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "micro_batch", "max_minutes", "checkpoint_minutes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"machine.{name}={value} must be positive.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A training: model, data, optimiser and budget."""
+
+    network: Any
+    """Config of the model; its class is that of ``MODELS[model]``."""
+    model: str = "so_mamba"
+    """Name of the model (`somamba models` lists them)."""
+    data: DataConfig = field(default_factory=DataConfig)
+    """Dataset, protocol and mask."""
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    """AdamW and its schedule."""
+    loss: Literal["l1", "l2"] = "l1"
+    """Distance between the magnitude of the reconstruction and the target, mean over pixels."""
+    epochs: int = 100
+    """Passes over the training slices."""
+    batch_size: int = 8
+    """Slices of one step, over all processes. The paper is silent."""
+    bf16: bool = False
+    """Layers in bfloat16 by autocast; FFT, data consistency and scan stay in float32."""
+    seed: int = 0
+    """Names the initial weights, the order of slices and whatever the model draws."""
+    validate_every: float = 1.0
+    """Epochs between validations; may be a fraction. The last step is always validated."""
+    validation_cases: int | None = None
+    """Validate on so many cases of the validation split, evenly spread; by default on all."""
+    machine: Machine = field(default_factory=Machine)
+    """Device, threads, memory and time."""
+
+    def __post_init__(self) -> None:
+        wanted = type(MODELS[self.model].config)
+        if not isinstance(self.network, wanted):
+            raise ConfigError(f"model={self.model!r} needs network: {wanted.__name__}, got {self.network!r}.")
+        for name in ("epochs", "batch_size", "validate_every", "validation_cases"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ConfigError(f"{name}={value} must be positive.")
+        if not self.optimiser.warmup_epochs < self.epochs:
+            raise ConfigError(
+                f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} leaves nothing of epochs={self.epochs}; "
+                "lower the one or raise the other."
+            )
+
+
+def recipe_parser(model: str) -> ArgumentParser:
+    """The options of a recipe for one model: ``--config FILE``, and a dotted one for every field."""
+    parser = parser_for("somamba train RECIPE", usage=argparse.SUPPRESS)
+    parser.add_argument("--config", action="config", help=argparse.SUPPRESS)
+    parser.add_class_arguments(Recipe, skip={"network"})
+    add_config(parser, MODELS[model].config, "network")
+    return parser
+
+
+def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a recipe from a YAML file, then apply overrides such as ``--optimiser.learning_rate=1e-4``."""
+    arguments = ["--config", str(path), *overrides]
+    parser = recipe_parser(model_named_in(arguments))
+    try:
+        values = vars(parser.instantiate(parser.parse_args(arguments)))
+    except (argparse.ArgumentError, TypeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return Recipe(**{name: value for name, value in values.items() if name != "config"})
+
+
+def model_named_in(arguments: Sequence[str]) -> str:
+    """The model a command line asks for: its fields must be known before the rest can be parsed."""
+    first = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    first.add_argument("--config", type=Path)
+    first.add_argument("--model")
+    try:
+        found, _ = first.parse_known_args(list(arguments))
+    except argparse.ArgumentError as error:
+        raise ConfigError(str(error)) from None
+    if found.model is None and found.config is not None:
+        found.model = _read_yaml(found.config).get("model")
+    return str(found.model or Recipe.model)
+
+
+def recipe_from_plain(values: Mapping[str, Any], *, source: str) -> Recipe:
+    """A recipe from the values a checkpoint recorded."""
+    model = str(values.get("model", Recipe.model))
+    network = from_plain(MODELS[model].config, values.get("network") or {}, source=f"{source}, network")
+    parser = parser_for("somamba")
+    parser.add_class_arguments(Recipe, skip={"network"})
+    rest = {name: value for name, value in values.items() if name != "network"}
+    try:
+        return Recipe(network=network, **vars(parser.instantiate(parser.parse_object(rest))))
+    except (argparse.ArgumentError, TypeError) as error:
+        raise ConfigError(f"{source}: {error}") from None
+
+
+def recorded(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as a checkpoint records it: in full, without the places of one machine."""
+    values = to_plain(recipe)
+    return {**values, "data": {name: value for name, value in values["data"].items() if name not in LOCAL}}
+
+
+def differences(recipe: Recipe, record: Mapping[str, Any]) -> list[str]:
+    """Where a recipe would compute something else than the recorded one did; ``machine`` may differ."""
+    mine, theirs = flat(recorded(recipe)), flat(record)
+    names = sorted(name for name in mine.keys() | theirs.keys() if not name.startswith("machine."))
+    return [f"{n}: {theirs.get(n)} -> {mine.get(n)}" for n in names if mine.get(n) != theirs.get(n)]
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read as a recipe: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} must hold a table of settings, it holds {type(values).__name__}.")
+    return values

@@ -1,0 +1,114 @@
+"""One step: gradients of this process's share, their sum over all processes, and the update, if it is finite."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from somamba.data.batch import Batch
+from somamba.errors import TrainingError
+from somamba.models.base import Reconstructor
+from somamba.physics.coils import root_sum_of_squares
+from somamba.training.parallel import World
+from somamba.training.plan import Plan
+from somamba.training.recipe import Optimiser, Recipe
+from somamba.training.state import Progress
+
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"l1": F.l1_loss, "l2": F.mse_loss}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What a process wants after the step; what one of them wants, all of them do."""
+
+    stop: bool
+    save: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What happened in a step, the same in every process."""
+
+    loss: float
+    norm: float
+    """Length of the gradient before clipping."""
+    rate: float
+    wishes: Wishes
+
+    @property
+    def finite(self) -> bool:
+        """Whether the step was taken: an update that is not finite would spoil the weights for good."""
+        return math.isfinite(self.loss) and math.isfinite(self.norm)
+
+    def facts(self) -> dict[str, float | None]:
+        """Loss, norm and rate for the journal; JSON has no word for a number that is not finite."""
+        numbers = {"loss": self.loss, "norm": self.norm, "rate": self.rate}
+        return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def make_optimiser(model: Reconstructor, config: Optimiser) -> torch.optim.Optimizer:
+    """AdamW over all parameters; the schedule sets its rate at every step."""
+    return torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay
+    )
+
+
+def take_step(
+    model: Reconstructor,
+    optimiser: torch.optim.Optimizer,
+    batches: Sequence[Batch],
+    recipe: Recipe,
+    *,
+    rate: float,
+    world: World,
+    wishes: Wishes,
+) -> StepResult:
+    """Accumulate over micro-batches, sum over processes, clip, update; skipped where the gradient is not finite."""
+    model.train()
+    optimiser.zero_grad(set_to_none=True)
+    sums = torch.tensor([0.0, wishes.stop, wishes.save], dtype=torch.float64)
+    for batch in batches:
+        loss = batch_loss(model, batch.to(world.device), recipe) * (len(batch) / recipe.batch_size)
+        loss.backward()
+        sums[0] += loss.detach().cpu()
+    loss_sum, stop, save = world.total(sums).tolist()
+    parameters = list(model.parameters())
+    world.total_gradients(parameters)
+    # Measured before clipping: clipping by a norm that is not finite would spread it to every parameter.
+    norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+    result = StepResult(loss=loss_sum, norm=float(norm), rate=rate, wishes=Wishes(stop=stop > 0, save=save > 0))
+    if result.finite:
+        clip_grads_with_norm_(parameters, recipe.optimiser.clip_norm, norm)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        optimiser.step()
+    return result
+
+
+def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:
+    """The loss of one micro-batch: mean over pixels and slices; layers in bfloat16 where the recipe says so."""
+    with torch.autocast(batch.y.device.type, torch.bfloat16, enabled=recipe.bf16):
+        image = model(batch.y, batch.A)
+    return LOSSES[recipe.loss](root_sum_of_squares(image), batch.target)
+
+
+def advance(progress: Progress, result: StepResult, plan: Plan, config: Optimiser) -> Progress:
+    """Count a step; too many in a row that had to be skipped end the training."""
+    if progress.step % plan.steps_per_epoch == 0:
+        progress = replace(progress, loss_sum=0.0, loss_steps=0)
+    progress = replace(progress, step=progress.step + 1)
+    if result.finite:
+        loss_sum, loss_steps = progress.loss_sum + result.loss, progress.loss_steps + 1
+        return replace(progress, loss_sum=loss_sum, loss_steps=loss_steps, skipped_in_row=0)
+    progress = replace(progress, skipped=progress.skipped + 1, skipped_in_row=progress.skipped_in_row + 1)
+    if progress.skipped_in_row >= config.max_skips:
+        raise TrainingError(
+            f"The gradient of {progress.skipped_in_row} steps in a row, up to step {progress.step}, was not finite "
+            f"(loss {result.loss}, norm {result.norm}). The last checkpoint is intact; try a lower "
+            "optimiser.learning_rate, or bf16: false."
+        )
+    return progress

@@ -1,0 +1,87 @@
+"""``somamba evaluate`` from the outside."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from somamba.cli import evaluate
+from somamba.data.config import DataConfig
+from somamba.data.phantom import write_phantom
+from somamba.errors import ConfigError, InputError
+from somamba.evaluation.rows import read_rows
+from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.settings import to_plain
+from somamba.models.zoo import MODELS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Data, and an untrained SO-Mamba that says it was trained for protocol raw at eightfold acceleration."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    write_phantom("acdc", folder / "acdc", cases={"train": 4, "test": 3}, slices=2)
+    network = replace(MODELS["so_mamba"].config, groups=1, units=1)
+    data = to_plain(DataConfig(acceleration=8.0, size=(16, 16)))
+    for protocol in ("magnitude", "raw"):
+        config = {"recipe": {"model": "so_mamba", "network": to_plain(network), "data": data, "seed": 3}}
+        config |= {"protocol": protocol, "step": 10, "steps_per_epoch": 4}
+        torch.manual_seed(0)
+        weights = MODELS["so_mamba"].build(network).state_dict()
+        save_checkpoint(folder / protocol, Checkpoint(weights, config))
+    return folder
+
+
+def arguments(folder, checkpoint, *more):
+    where = ["--dataset", "acdc", "--data", str(folder / "acdc"), "--cache", str(folder / "cache"), "--device", "cpu"]
+    return [checkpoint, *where, *more]
+
+
+def test_zero_filled_is_measured_by_name(folder, tmp_path, capsys):
+    evaluate.main(arguments(folder, "zero_filled", "--split", "val", "--csv", str(tmp_path / "x.csv")))
+    text = capsys.readouterr().out
+    assert "2 cases, 4 slices" in text
+    assert "PSNR" in text
+    rows = read_rows(tmp_path / "x.csv")
+    assert [row.case for row in rows] == ["patient001", "patient004"]
+    assert {(row.method, row.split, row.parameters, row.epochs) for row in rows} == {("zero_filled", "val", 0, 0.0)}
+
+
+def test_a_checkpoint_is_measured_as_it_was_trained(folder, tmp_path, capsys):
+    evaluate.main(arguments(folder, str(folder / "magnitude"), "--csv", str(tmp_path / "x.csv")))
+    assert "x8" in capsys.readouterr().out
+    row = read_rows(tmp_path / "x.csv")[0]
+    assert (row.method, row.acceleration, row.seed, row.epochs) == ("so_mamba", 8.0, 3, 2.5)
+    assert len(row.weights) == 16
+    assert row.command == (
+        "somamba evaluate " + "/".join((folder / "magnitude").parts[-2:]) + " --dataset acdc --data $DATA "
+        "--split test --protocol magnitude --acceleration 8"
+    )
+
+
+def test_limited_cases_are_counted_against_the_split(folder, tmp_path):
+    evaluate.main(arguments(folder, "zero_filled", "--limit-cases", "2", "--csv", str(tmp_path / "x.csv")))
+    row = read_rows(tmp_path / "x.csv")[0]
+    assert (row.cases, row.split_cases) == (2, 3)
+    assert row.command.endswith("--limit-cases 2")
+
+
+def test_batches_change_nothing_but_speed(folder, tmp_path):
+    found = []
+    for size in ("1", "2"):
+        evaluate.main(
+            arguments(folder, str(folder / "magnitude"), "--batch-size", size, "--csv", str(tmp_path / "x.csv"))
+        )
+        found.append([row.psnr for row in read_rows(tmp_path / "x.csv")])
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
+def test_another_protocol_than_that_of_training_needs_force(folder, capsys):
+    with pytest.raises(ConfigError, match=r"trained for protocol 'raw'.*--force"):
+        evaluate.main(arguments(folder, str(folder / "raw"), "--protocol", "magnitude"))
+    evaluate.main(arguments(folder, str(folder / "raw"), "--protocol", "magnitude", "--force"))
+    assert "protocol magnitude" in capsys.readouterr().out
+
+
+def test_what_is_no_checkpoint_is_refused(folder):
+    with pytest.raises(InputError, match="neither a checkpoint"):
+        evaluate.main(arguments(folder, "nothing"))

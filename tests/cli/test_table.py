@@ -1,0 +1,31 @@
+"""``somamba table`` from the outside."""
+
+import pytest
+
+from report.made_rows import rows
+from somamba.cli import table
+from somamba.errors import InputError
+from somamba.evaluation.rows import write_rows
+
+
+@pytest.fixture
+def files(tmp_path):
+    write_rows(tmp_path / "a.csv", rows("unet", "acdc", 4, psnr=[30.0]))
+    write_rows(tmp_path / "b.csv", rows("so_mamba", "acdc", 4, psnr=[33.0]))
+    return [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+
+
+def test_files_become_one_table(files, capsys):
+    table.main(files)
+    assert "| SO-Mamba | **33.00** ± 0.00 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "sign"), [("latex", r"\begin{tabular}"), ("csv", "SO-Mamba,acdc,4,psnr,33.00")])
+def test_formats_are_chosen_by_name(files, capsys, name, sign):
+    table.main([*files, "--format", name, "--layout", "blocks", "--metrics", "psnr"])
+    assert sign in capsys.readouterr().out
+
+
+def test_the_same_file_twice_is_refused(files):
+    with pytest.raises(InputError, match="more than one row"):
+        table.main([files[0], files[0]])

@@ -1,0 +1,66 @@
+"""A data configuration that cannot be meant is refused; one that stands is recorded in full."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from somamba.data.config import DataConfig
+from somamba.errors import ConfigError, UnknownNameError
+
+
+def test_the_defaults_are_the_papers_for_acdc():
+    config = DataConfig()
+    assert (config.dataset, config.protocol, config.acceleration) == ("acdc", "magnitude", 4)
+    assert (config.target_size, config.mask_kind, config.draws_masks) == ((128, 128), "golden-radial", False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"acceleration": 0.5}, "acceleration=0.5 must be at least 1"),
+        ({"acceleration": float("nan")}, "must be at least 1"),
+        ({"size": (4, 128)}, "at least 8 rows"),
+        ({"snr": 20.0}, "belong to protocol 'raw'"),
+        ({"protocol": "raw"}, "cannot be drawn per slice. Set masks: fixed"),
+        ({"dataset": "m4raw", "protocol": "raw", "snr": -1.0}, "snr=-1.0 must be positive"),
+        (
+            {"dataset": "m4raw", "protocol": "raw", "combine": "sense", "mask": "golden-radial", "masks": "fixed"},
+            "Maps are estimated from fully acquired central columns",
+        ),
+        ({"n_coils": 0}, "at least 1 coil"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(wrong, message):
+    with pytest.raises(ConfigError, match=message):
+        DataConfig(**wrong)
+
+
+def test_unknown_names_are_refused_with_a_suggestion():
+    with pytest.raises(UnknownNameError, match="Did you mean 'acdc'"):
+        DataConfig(dataset="acd")
+    with pytest.raises(UnknownNameError, match="No mask is named 'spiral'"):
+        DataConfig(mask="spiral")
+
+
+def test_masks_and_acceleration_do_not_touch_prepared_slices():
+    one = DataConfig(acceleration=4)
+    assert one.preparation() == replace(one, acceleration=8, mask="random", seed=3).preparation()
+    assert one.preparation() != replace(one, size=(64, 64)).preparation()
+
+
+def test_maps_depend_on_the_centre_that_is_acquired():
+    one = DataConfig(dataset="m4raw", protocol="raw", combine="sense", acceleration=4)
+    assert one.preparation() != replace(one, acceleration=8).preparation()
+
+
+def test_the_record_is_complete_and_plain():
+    facts = DataConfig(dataset="m4raw", protocol="raw", masks="fixed", snr=30.0).facts()
+    assert json.loads(json.dumps(facts))["snr"] == 30.0
+    assert {"dataset", "protocol", "acceleration", "mask", "masks", "size", "seed", "combine"} <= facts.keys()
+
+
+def test_raw_kspace_keeps_its_size_unless_told_otherwise():
+    assert DataConfig(dataset="fastmri", protocol="raw").target_size is None
+    assert DataConfig(dataset="fastmri", protocol="raw", size=(320, 320)).target_size == (320, 320)
+    assert DataConfig(dataset="fastmri").target_size == (320, 320)

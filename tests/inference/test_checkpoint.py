@@ -1,0 +1,183 @@
+"""A checkpoint comes back as it was, or not at all."""
+
+import ast
+import hashlib
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import somamba
+from somamba.errors import InputError
+from somamba.inference.checkpoint import (
+    Checkpoint,
+    TrainingState,
+    has_checkpoint,
+    load_weights,
+    read_checkpoint,
+    save_checkpoint,
+    weights_digest,
+)
+
+CONFIG = {"recipe": {"model": "so_mamba", "network": {"groups": 6}}, "protocol": "magnitude", "mask": {"digest": "ab"}}
+
+
+def network(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Linear(3, 2, bias=False))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A folder with a checkpoint, and the checkpoint."""
+    state = TrainingState(
+        {"exp_avg/0.weight": torch.randn(3, 2, 3, 3), "step/0.weight": torch.tensor(7.0)},
+        {"step": 7, "loss_sum": 0.1 + 0.2, "best": None},
+    )
+    checkpoint = Checkpoint(network().state_dict(), CONFIG, state)
+    save_checkpoint(tmp_path / "last", checkpoint)
+    return tmp_path / "last", checkpoint
+
+
+def assert_equal_tensors(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name in wanted:
+        assert found[name].dtype == wanted[name].dtype
+        assert torch.equal(found[name], wanted[name])
+
+
+def test_everything_comes_back_bit_for_bit(saved):
+    folder, wanted = saved
+    found = read_checkpoint(folder)
+    assert_equal_tensors(found.weights, wanted.weights)
+    assert_equal_tensors(found.training.tensors, wanted.training.tensors)
+    assert found.training.values == wanted.training.values
+    assert found.config == CONFIG
+
+
+def test_sha256sum_agrees(saved):
+    folder, _ = saved
+    sha256sum = shutil.which("sha256sum")
+    if sha256sum is None:
+        pytest.skip("sha256sum is not installed")
+    subprocess.run([sha256sum, "--check", "--strict", "SHA256SUMS"], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_same_state_is_written_as_the_same_bytes(saved, tmp_path):
+    folder, checkpoint = saved
+    save_checkpoint(tmp_path / "again", checkpoint)
+    assert (folder / "SHA256SUMS").read_bytes() == (tmp_path / "again" / "SHA256SUMS").read_bytes()
+
+
+def test_every_flipped_byte_is_noticed(saved):
+    folder, _ = saved
+    draw = random.Random(0)
+    places = [(path, i) for path in folder.iterdir() for i in range(path.stat().st_size)]
+    sums = [place for place in places if place[0].name == "SHA256SUMS"]
+    for path, place in [*sums, *draw.sample(places, 400)]:
+        good = path.read_bytes()
+        flipped = bytearray(good)
+        flipped[place] ^= 1 << draw.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(InputError, match="damaged"):
+            read_checkpoint(folder)
+        path.write_bytes(good)
+    read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.yaml", "training.json", "SHA256SUMS"])
+def test_a_cut_or_absent_file_is_noticed(saved, name):
+    folder, _ = saved
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[:-1])
+    with pytest.raises(InputError, match="damaged"):
+        read_checkpoint(folder)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=r"damaged|not a checkpoint"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.safetensors", b"\x80\x04\x95pickle"),
+        ("config.yaml", b"a: [1"),
+        ("config.yaml", b"- just\n- a list\n"),
+        ("config.yaml", b"!!python/object/apply:os.system ['false']"),
+        ("training.json", b"{"),
+        ("training.safetensors", b"\xff" * 16),
+    ],
+)
+def test_wrong_content_with_a_right_checksum_is_refused(saved, name, content):
+    folder, _ = saved
+    (folder / name).write_bytes(content)
+    names = [line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
+    sums = "".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names)
+    (folder / "SHA256SUMS").write_text(sums)
+    with pytest.raises(InputError, match=r"not a checkpoint of somamba|table of settings"):
+        read_checkpoint(folder)
+
+
+def test_a_folder_without_checkpoint_says_so(tmp_path):
+    assert not has_checkpoint(tmp_path)
+    with pytest.raises(InputError, match="no SHA256SUMS"):
+        read_checkpoint(tmp_path)
+
+
+def test_weights_reach_the_model(saved):
+    folder, _ = saved
+    model = network(seed=1)
+    load_weights(model, read_checkpoint(folder).weights, source=str(folder))
+    assert_equal_tensors(model.state_dict(), network().state_dict())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda w: w.pop("0.bias"), "0.bias is missing"),
+        (lambda w: w.update(extra=torch.zeros(1)), "extra is not part of the model"),
+        (lambda w: w.update({"0.bias": torch.zeros(1)}), r"0.bias must be float32 \(3,\), it is float32 \(1,\)"),
+        (lambda w: w.update({"0.bias": torch.zeros(3, dtype=torch.float64)}), r"it is float64 \(3,\)"),
+    ],
+)
+def test_weights_that_do_not_fit_change_nothing(spoil, complaint):
+    model, weights = network(seed=1), dict(network().state_dict())
+    spoil(weights)
+    with pytest.raises(InputError, match=complaint):
+        load_weights(model, weights, source="x")
+    assert_equal_tensors(model.state_dict(), network(seed=1).state_dict())
+
+
+def test_weights_with_one_memory_under_two_names_are_kept(tmp_path):
+    shared = torch.arange(3.0)
+    save_checkpoint(tmp_path / "x", Checkpoint({"a": shared, "b": shared}, CONFIG))
+    assert_equal_tensors(read_checkpoint(tmp_path / "x").weights, {"a": shared, "b": shared})
+
+
+def test_the_digest_names_the_numbers():
+    assert weights_digest(network().state_dict()) == weights_digest(network().state_dict())
+    assert weights_digest(network().state_dict()) != weights_digest(network(seed=1).state_dict())
+    assert weights_digest({}) == ""
+
+
+BANNED = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+BANNED_CALLS = {"torch.load", "torch.save", "np.load", "numpy.load", "yaml.load", "yaml.unsafe_load"}
+OBJECT_COLLECTIVES = {"all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list"}
+
+
+def test_nothing_in_the_package_can_unpickle():
+    """Loading data must never run code; ``numpy.load`` is allowed only where it says ``allow_pickle=False``."""
+    for path in Path(somamba.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            imported = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            imported += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not BANNED & {name.split(".")[0] for name in imported}, path
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func)
+                safe = any(k.arg == "allow_pickle" and ast.unparse(k.value) == "False" for k in node.keywords)
+                assert safe or name not in BANNED_CALLS, f"{path}: {name}"
+                assert name.split(".")[-1] not in OBJECT_COLLECTIVES, f"{path}: {name}"

@@ -1,0 +1,100 @@
+"""A file or folder is the old one or the new one, whatever happens while it is replaced."""
+
+import os
+import resource
+from contextlib import contextmanager
+
+import pytest
+
+from somamba.errors import StorageError
+from somamba.inference.durable import current, replace_file, replace_folder
+
+OLD = {"a": b"old", "b": b"old too"}
+NEW = {"a": b"n" * 3000, "c": b"new"}
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing may catch it."""
+
+
+def counted(function, calls, last):
+    def call(*arguments, **options):
+        calls.append(function.__name__)
+        if len(calls) == last:
+            raise Killed
+        return function(*arguments, **options)
+
+    return call
+
+
+@contextmanager
+def kill_at(monkeypatch, number):
+    """Die at the n-th call to the system, before it does anything; yields how many there were."""
+    calls = []
+    with monkeypatch.context() as patch:
+        for name in ("write", "fsync", "rename", "mkdir", "unlink", "rmdir"):
+            patch.setattr(os, name, counted(getattr(os, name), calls, number))
+        yield calls
+
+
+def test_a_folder_gets_exactly_its_new_files(tmp_path):
+    replace_folder(tmp_path / "deep" / "x", OLD)
+    replace_folder(tmp_path / "deep" / "x", NEW)
+    assert contents(tmp_path / "deep" / "x") == NEW
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["x"]
+
+
+def test_a_kill_at_any_call_leaves_the_old_folder_or_the_new_one(tmp_path, monkeypatch):
+    replace_folder(tmp_path / "count", OLD)
+    with kill_at(monkeypatch, 0) as calls:
+        replace_folder(tmp_path / "count", NEW)
+    assert {"write", "fsync", "rename", "mkdir"} <= set(calls)
+    seen = []
+    for number in range(1, len(calls) + 1):
+        folder = tmp_path / str(number) / "x"
+        replace_folder(folder, OLD)
+        with kill_at(monkeypatch, number), pytest.raises(Killed):
+            replace_folder(folder, NEW)
+        seen.append(contents(current(folder)))
+        replace_folder(folder, NEW)
+        assert contents(current(folder)) == NEW
+        assert [p.name for p in folder.parent.iterdir()] == ["x"]
+    assert all(found in (OLD, NEW) for found in seen)
+    assert seen[0] == OLD
+    assert seen[-1] == NEW
+
+
+@contextmanager
+def largest_file(size):
+    """A disk that is full after ``size`` bytes, without being root."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_keeps_the_old_folder_and_leaves_nothing_else(tmp_path):
+    replace_folder(tmp_path / "x", OLD)
+    with largest_file(1000), pytest.raises(StorageError, match=r"needs 3,003 bytes and [\d,]+ are free"):
+        replace_folder(tmp_path / "x", NEW)
+    assert contents(tmp_path / "x") == OLD
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_full_disk_keeps_the_old_file_and_leaves_nothing_else(tmp_path):
+    replace_file(tmp_path / "x", b"old")
+    with largest_file(1000), pytest.raises(StorageError, match="are free there"):
+        replace_file(tmp_path / "x", b"n" * 3000)
+    assert contents(tmp_path) == {"x": b"old"}
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError, match=r"file/x could not be written: Not a directory"):
+        replace_folder(tmp_path / "file" / "x", NEW)

@@ -1,0 +1,69 @@
+"""A model is opened from its folder alone, or by name where there is nothing to learn."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from somamba.errors import ConfigError, InputError
+from somamba.inference.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
+from somamba.inference.settings import to_plain
+from somamba.inference.trained import open_model
+from somamba.models.zoo import MODELS
+
+NETWORK = replace(MODELS["so_mamba"].config, groups=1, units=1)
+CONFIG = {
+    "recipe": {"model": "so_mamba", "network": to_plain(NETWORK), "data": {"dataset": "acdc"}, "seed": 7},
+    "protocol": "magnitude",
+    "step": 30,
+    "steps_per_epoch": 20,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("run") / "best"
+    save_checkpoint(folder, Checkpoint(MODELS["so_mamba"].build(NETWORK).state_dict(), CONFIG))
+    return folder
+
+
+def test_a_folder_is_all_it_needs(folder):
+    trained = open_model(str(folder))
+    assert (trained.name, trained.protocol, trained.epochs, trained.seed) == ("so_mamba", "magnitude", 1.5, 7)
+    assert trained.model.config == NETWORK
+    assert not trained.model.training
+    assert trained.data("x").dataset == "acdc"
+    stored = read_checkpoint(folder).weights
+    assert all(torch.equal(value, stored[name]) for name, value in trained.model.state_dict().items())
+    assert trained.parameters == sum(p.numel() for p in trained.model.parameters())
+
+
+def test_zero_filled_needs_no_folder():
+    trained = open_model("zero_filled")
+    assert (trained.parameters, trained.weights, trained.protocol, trained.epochs) == (0, "", None, 0.0)
+    assert trained.data("x") is None
+
+
+def test_a_name_that_has_weights_to_learn_is_refused():
+    with pytest.raises(InputError, match="give the folder of a checkpoint"):
+        open_model("so_mamba")
+
+
+def test_what_is_neither_is_refused(tmp_path):
+    with pytest.raises(InputError, match="neither a checkpoint folder"):
+        open_model(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "complaint"),
+    [
+        ({"network": {}}, "does not say which model"),
+        (CONFIG["recipe"] | {"network": {"grups": 1}}, "grups"),
+        (CONFIG["recipe"] | {"network": {"groups": 2, "units": 1}}, "does not fit the model"),
+    ],
+)
+def test_a_folder_with_another_recipe_is_refused(folder, tmp_path, recipe, complaint):
+    save_checkpoint(tmp_path / "x", Checkpoint(read_checkpoint(folder).weights, CONFIG | {"recipe": recipe}))
+    with pytest.raises((InputError, ConfigError), match=complaint):
+        open_model(str(tmp_path / "x"))

@@ -1,0 +1,44 @@
+"""Promises that many parts make, written once and asked of each of them."""
+
+import torch
+from torch import Generator
+
+from somamba.physics.operator import LinearOperator
+
+
+def complex_normal(shape: tuple[int, ...], rng: Generator, dtype: torch.dtype = torch.complex128) -> torch.Tensor:
+    """Seeded complex noise; double precision unless told, so that a promise is not blurred by rounding."""
+    return torch.randn(shape, dtype=dtype, generator=rng)
+
+
+def keeps_the_adjoint_identity(
+    operator: LinearOperator, domain: tuple[int, ...], codomain: tuple[int, ...], rng: Generator
+) -> None:
+    """``<A x, y> == <x, A^H y>`` for random x and y, and both maps end in the right space."""
+    x, y = complex_normal(domain, rng), complex_normal(codomain, rng)
+    there, back = operator(x), operator.adjoint(y)
+    assert there.shape == codomain
+    assert back.shape == domain
+    torch.testing.assert_close(torch.vdot(there.flatten(), y.flatten()), torch.vdot(x.flatten(), back.flatten()))
+
+
+def is_linear(operator: LinearOperator, domain: tuple[int, ...], rng: Generator) -> None:
+    """``A(a x + b z) == a A x + b A z`` for complex a and b."""
+    x, z = complex_normal(domain, rng), complex_normal(domain, rng)
+    a, b = 2 - 1j, 0.5 + 3j
+    torch.testing.assert_close(operator(a * x + b * z), a * operator(x) + b * operator(z))
+
+
+def is_what_it_says_it_is(operator: LinearOperator, domain: tuple[int, ...], rng: Generator) -> None:
+    """``unitary`` and ``partial_isometry`` tell the truth, in both directions, on random data."""
+    x = complex_normal(domain, rng)
+    image = operator(x)
+    again = operator(operator.adjoint(image))
+    assert operator.partial_isometry == torch.allclose(again, image)
+    assert operator.unitary == torch.allclose(operator.adjoint(image), x)
+
+
+def dense(operator: LinearOperator, domain: tuple[int, ...]) -> torch.Tensor:
+    """The matrix of an operator on a small grid, column by column."""
+    basis = torch.eye(torch.Size(domain).numel(), dtype=torch.complex128)
+    return torch.stack([operator(unit.reshape(domain)).flatten() for unit in basis], dim=1)

@@ -1,0 +1,67 @@
+"""The three ways a table is written down."""
+
+import csv
+import io
+
+import pytest
+
+from report.made_rows import rows
+from somamba.errors import UnknownNameError
+from somamba.report.formats import FORMATS
+from somamba.report.tables import build_table
+
+TWO = rows("so_mamba", "acdc", 4, psnr=[33.0, 34.0]) + rows("unet", "acdc", 4, psnr=[30.0, 31.0])
+
+
+def test_markdown_has_one_line_a_method_and_the_best_in_bold():
+    heading, rule, unet, so_mamba = FORMATS["markdown"](build_table(TWO)).splitlines()
+    assert heading == "| Method | ACDC PSNR ↑ ×4 | ACDC SSIM ↑ ×4 |"
+    assert rule == "| --- | ---: | ---: |"
+    assert unet.startswith("| UNet | 30.50 ± 0.50 |")
+    assert so_mamba.startswith("| SO-Mamba | **33.50** ± 0.50 |")
+
+
+def test_markdown_explains_a_part_of_the_split():
+    text = FORMATS["markdown"](build_table(rows("unet", "acdc", 4, split_cases=50), layout="blocks"))
+    assert "| ×4 | UNet |" in text
+    assert text.count("†") == 3
+
+
+def test_latex_is_the_papers_table():
+    eight = rows("so_mamba", "acdc", 8, psnr=[27.0])
+    lines = FORMATS["latex"](build_table(TWO + eight)).splitlines()
+    assert r"\begin{tabular}{lcccc}" in lines
+    assert r"\multirow{3}{*}{\textbf{Method}} & \multicolumn{4}{c}{\textbf{ACDC}} \\" in lines
+    assert r" & \multicolumn{2}{c}{\textbf{PSNR} $\uparrow$} & \multicolumn{2}{c}{\textbf{SSIM} $\uparrow$} \\" in lines
+    factors = [rf"\multicolumn{{1}}{{c}}{{AF={factor}}}" for factor in (4, 8, 4, 8)]
+    assert rf" & {' & '.join(factors)} \\" in lines
+    assert any(line.startswith(r"SO-Mamba & \bmstd{33.50}{0.50} & \mstd{27.00}{0.00}") for line in lines)
+    assert any(line.startswith(r"UNet & \mstd{30.50}{0.50} & --") for line in lines)
+
+
+def test_latex_blocks_span_their_methods():
+    text = FORMATS["latex"](build_table(TWO + rows("so_mamba", "acdc", 8), layout="blocks"))
+    assert r"\multirow{2}{*}{$\times 4$} & UNet" in text
+    assert r"\multirow{1}{*}{$\times 8$} & SO-Mamba" in text
+    assert text.count(r"\midrule") == 2
+
+
+def test_csv_has_a_line_for_every_cell():
+    lines = list(csv.DictReader(io.StringIO(FORMATS["csv"](build_table(TWO)))))
+    assert [(x["method"], x["metric"], x["mean"], x["best"]) for x in lines[:1]] == [("UNet", "psnr", "30.50", "0")]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize("layout", ["columns", "blocks"])
+def test_hostile_names_stay_inside_their_cell(layout):
+    table = build_table(rows("=cmd|<script> %_&", "acdc", 4), layout=layout)
+    markdown = FORMATS["markdown"](table)
+    assert "<script>" not in markdown
+    assert len({line.replace("\\|", "").count("|") for line in markdown.splitlines()}) == 1
+    assert r"=cmd|<script> \%\_\&" in FORMATS["latex"](table)
+    assert "'=cmd" in FORMATS["csv"](table)
+
+
+def test_an_unknown_format_is_named():
+    with pytest.raises(UnknownNameError, match="markdown, latex, csv"):
+        FORMATS["word"]

@@ -1,0 +1,126 @@
+"""Random scan arguments, golden files, and the question every backend is asked: same output, same gradients?"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from somamba.scan.inputs import ScanInputs, ScanOutput
+
+Arguments = dict[str, Tensor]
+Run = Callable[..., ScanOutput]
+
+GOLDEN = ("mamba3_mimo_small", "mamba3_mimo_paper_shape", "mamba3_mimo_full_rotary")
+HEADS_FIRST = ("dt", "adt", "trap")
+"""Arguments that the golden files and the official kernel hold as (batch, heads, tokens)."""
+
+
+def random_arguments(
+    *,
+    batch: int = 1,
+    tokens: int = 20,
+    heads: int = 2,
+    p: int = 8,
+    n: int = 8,
+    rank: int = 2,
+    groups: int = 1,
+    angles: int = 2,
+    decay: str = "normal",
+    seed: int = 0,
+) -> Arguments:
+    """Float64 tensors whose values float32 holds exactly, so that both precisions are asked the same question."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=rng, dtype=torch.float64)
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(shape, generator=rng, dtype=torch.float64)
+
+    per_token = (batch, tokens, heads)
+    dt = torch.nn.functional.softplus(normal(*per_token) - 2)
+    log_decay = {
+        "normal": lambda: -dt * (0.05 + normal(*per_token).abs()),
+        "strong": lambda: -50 * uniform(*per_token),
+        "near_zero": lambda: -(10 ** (-9 + 3 * uniform(*per_token))),
+        "constant_3e-8": lambda: torch.full(per_token, -3e-8, dtype=torch.float64),
+    }[decay]()
+    arguments = {
+        "C": normal(batch, tokens, rank, groups, n),
+        "B": normal(batch, tokens, rank, groups, n),
+        "x": normal(*per_token, p),
+        "z": normal(*per_token, p),
+        "C_bias": normal(heads, rank, n),
+        "B_bias": normal(heads, rank, n),
+        "mimo_x": normal(heads, rank, p) / rank,
+        "mimo_z": normal(heads, rank, p),
+        "mimo_o": normal(heads, rank, p) / rank,
+        "D": normal(heads),
+        "angles": normal(*per_token, angles),
+        "dt": dt,
+        "adt": log_decay,
+        "trap": normal(*per_token),
+    }
+    return to(arguments, torch.float32, torch.float64)
+
+
+def to(arguments: Arguments, *dtypes: torch.dtype) -> Arguments:
+    """Convert all, one type after the other."""
+    for dtype in dtypes:
+        arguments = {name: tensor.to(dtype) for name, tensor in arguments.items()}
+    return arguments
+
+
+def cotangent_of(arguments: Arguments, seed: int = 1) -> Tensor:
+    """A gradient to send back; its values too are held exactly by float32."""
+    rng = torch.Generator().manual_seed(seed)
+    return torch.randn(arguments["x"].shape, generator=rng).double()
+
+
+def differentiate(run: Run, arguments: Arguments, cotangent: Tensor) -> Arguments:
+    """The read-out under ``out``, and the gradient of every argument under its name."""
+    leaves = {name: tensor.detach().requires_grad_() for name, tensor in arguments.items()}
+    out = run(ScanInputs(**leaves)).readout
+    gradients = torch.autograd.grad(out, list(leaves.values()), cotangent.to(out.dtype))
+    return {"out": out.detach(), **dict(zip(leaves, gradients, strict=True))}
+
+
+def relative_error(value: Tensor, oracle: Tensor) -> float:
+    """``max |a - b| / max |b|``; NaN if either holds one. Where b is zero throughout, a must be as well."""
+    if value.shape != oracle.shape:
+        return math.inf
+    if not oracle.any():
+        return math.inf if value.any() else 0.0
+    return float((value.double() - oracle).abs().max() / oracle.abs().max())
+
+
+def forget_single_turn(result: Arguments, oracle: Arguments, tolerance: float) -> None:
+    """Take out the gradient of a lone token's angle: it is read at the angle it was written at, so rounding is all there is."""
+    assert result.pop("angles").abs().max() <= tolerance * oracle["dt"].abs().max()
+    oracle.pop("angles")
+
+
+def agrees(result: Arguments, oracle: Arguments, *, out: float, gradient: float, angles: float | None = None) -> None:
+    """Assert that nothing is off by more than its tolerance; says everything that is."""
+    tolerances = {name: gradient for name in oracle} | {"out": out, "angles": gradient if angles is None else angles}
+    errors = {name: relative_error(result[name], oracle[name]) for name in oracle}
+    wrong = {name: f"{errors[name]:.1e} > {tolerances[name]:g}" for name in oracle if not errors[name] <= tolerances[name]}
+    assert not wrong
+
+
+def golden_case(folder: Path, name: str) -> tuple[Arguments, Tensor, Arguments]:
+    """Arguments, cotangent and expected results of one file of the official PyTorch reference, in our axes."""
+    path = folder / f"{name}.npz"
+    if not path.is_file():
+        pytest.skip(f"golden file {path.name} is not beside the folder that SOMAMBA_DATA names")
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {key: torch.from_numpy(file[key]) for key in file.files}
+    for key in HEADS_FIRST:
+        arrays[key], arrays[f"grad_{key}"] = arrays[key].transpose(1, 2), arrays[f"grad_{key}"].transpose(1, 2)
+    names = [key.removeprefix("grad_") for key in arrays if key.startswith("grad_")]
+    expected = {"out": arrays["out"]} | {key: arrays[f"grad_{key}"] for key in names}
+    return {key: arrays[key] for key in names}, arrays["dout"], expected

@@ -1,0 +1,75 @@
+"""A scan refuses arguments that do not belong together, and says which one and why."""
+
+import pytest
+import torch
+
+from scan.made import random_arguments
+from somamba.errors import InputError
+from somamba.scan.inputs import ScanInputs
+
+NAMES = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angles", "dt", "adt", "trap")
+
+
+def refusal(**changes):
+    """The message for good arguments with these ones exchanged."""
+    with pytest.raises(InputError) as caught:
+        ScanInputs(**(random_arguments(heads=2) | changes)).check()
+    return str(caught.value)
+
+
+def test_tensors_come_in_the_order_of_the_official_kernel():
+    arguments = random_arguments()
+    assert tuple(arguments) == NAMES
+    for tensor, name in zip(ScanInputs(**arguments).tensors(), NAMES, strict=True):
+        assert tensor is arguments[name]
+
+
+@pytest.mark.parametrize("sizes", [{}, {"tokens": 1}, {"heads": 6, "groups": 3}, {"n": 7, "angles": 3}, {"angles": 0}])
+def test_arguments_that_fit_are_accepted(sizes):
+    ScanInputs(**random_arguments(**sizes)).check()
+
+
+# x and B define the sizes, and the number of angles is free.
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [(name, axis) for name in NAMES for axis in (0, -1) if name not in ("x", "B") and (name, axis) != ("angles", -1)],
+)
+def test_one_argument_of_another_size_is_named(name, axis):
+    good = random_arguments()[name]
+    longer = torch.cat([good, good], dim=axis)
+    message = refusal(**{name: longer})
+    assert f"argument {name} must be" in message
+    assert str(tuple(good.shape)) in message
+    assert str(tuple(longer.shape)) in message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_argument_of_another_type_is_refused(name):
+    message = refusal(**{name: random_arguments()[name].float()})
+    assert "float32" in message
+    assert "float64" in message
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.int64, torch.complex64])
+def test_types_a_scan_cannot_run_in_are_refused(dtype):
+    arguments = {name: tensor.to(dtype) for name, tensor in random_arguments().items()}
+    message = refusal(**arguments)
+    assert str(dtype) in message
+    assert ".float()" in message
+
+
+def test_an_argument_on_another_device_is_named():
+    message = refusal(D=torch.empty(2, dtype=torch.float64, device="meta"))
+    assert "D is on meta" in message
+    assert "x on cpu" in message
+
+
+def test_axes_that_are_missing_are_explained():
+    assert "(batch, tokens, heads, p)" in refusal(x=random_arguments()["x"][0])
+    assert "(batch, tokens, rank, groups, n)" in refusal(B=random_arguments()["B"][:, :, :, 0])
+
+
+@pytest.mark.parametrize("sizes", [{"heads": 3, "groups": 2}, {"n": 8, "angles": 5}, {"tokens": 0}, {"batch": 0}, {"p": 0}])
+def test_sizes_that_make_no_scan_are_refused(sizes):
+    with pytest.raises(InputError, match="heads divisible by groups, 2 \\* angles <= n and no empty axis"):
+        ScanInputs(**random_arguments(**sizes)).check()

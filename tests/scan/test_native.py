@@ -1,0 +1,253 @@
+"""The compiled scan gives the float64 definition to float32 precision, for every shape, machine and memory layout."""
+
+from functools import cache
+
+import pytest
+import torch
+from torch.library import opcheck
+
+from native.machine import INSTRUCTION_SETS, needs_native
+from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, random_arguments, relative_error, to
+from somamba.scan.chunked import scan_chunked
+from somamba.scan.inputs import ScanInputs
+from somamba.scan.native import scan_native
+from somamba.scan.reference import scan_reference
+
+pytestmark = needs_native
+
+OUT, GRADIENT, STRONG_ANGLES = 2e-5, 1e-4, 1e-3
+PAPER = {"heads": 3, "p": 64, "n": 16, "rank": 4, "angles": 4}
+DECAYS = ("normal", "strong", "near_zero", "constant_3e-8")
+
+
+def compare(arguments, *, oracle=None, strong=False, of_oracle=scan_reference):
+    cotangent = cotangent_of(arguments)
+    oracle = oracle or differentiate(of_oracle, arguments, cotangent)
+    result = differentiate(scan_native, to(arguments, torch.float32), cotangent)
+    if arguments["x"].shape[1] == 1:
+        forget_single_turn(result, oracle, OUT)
+    agrees(result, oracle, out=OUT, gradient=GRADIENT, angles=STRONG_ANGLES if strong else None)
+
+
+@cache
+def expected(**sizes):
+    """Arguments and what float64 makes of them; several tests ask the kernel the same question."""
+    arguments = random_arguments(**sizes)
+    return arguments, differentiate(scan_reference, arguments, cotangent_of(arguments))
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_output_and_gradients(golden, name):
+    arguments, cotangent, oracle = golden(name)
+    agrees(differentiate(scan_native, to(arguments, torch.float32), cotangent), oracle, out=OUT, gradient=GRADIENT)
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+@pytest.mark.parametrize("tokens", [1, 15, 16, 17, 31, 32, 33, 63, 64, 65])
+def test_equal_to_the_reference_at_every_length(tokens, decay):
+    compare(random_arguments(tokens=tokens, decay=decay, **PAPER), strong=decay == "strong")
+
+
+# `chunked` in float64 is the oracle here; test_chunked.py holds it to the reference.
+@pytest.mark.parametrize("decay", DECAYS)
+@pytest.mark.parametrize("tokens", [4096, 25600])
+def test_precision_lasts_for_a_whole_image(tokens, decay):
+    sizes = PAPER | ({"heads": 2, "p": 20} if tokens == 4096 else {"heads": 1, "p": 16})
+    compare(random_arguments(tokens=tokens, decay=decay, **sizes), strong=decay == "strong", of_oracle=scan_chunked)
+
+
+SHAPES = [
+    {"n": 8, "angles": 2, "p": 5, "rank": 1, "batch": 3},
+    {"n": 12, "angles": 3, "p": 16, "rank": 2, "groups": 2},
+    {"n": 20, "angles": 10, "p": 40, "rank": 3, "heads": 4, "groups": 2, "batch": 2},
+    {"n": 7, "angles": 3, "p": 64, "rank": 5, "heads": 3},
+    {"n": 7, "angles": 1, "p": 1, "rank": 4, "heads": 1},
+    {"n": 16, "angles": 8, "p": 33, "rank": 4, "batch": 2},
+    {"n": 16, "angles": 0, "p": 16, "rank": 4},
+    {"n": 33, "angles": 1, "p": 17, "rank": 4, "heads": 1, "batch": 2},
+    {"n": 1, "angles": 0, "p": 3, "rank": 1, "heads": 1},
+]
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=lambda sizes: "-".join(f"{name}{size}" for name, size in sizes.items()))
+@pytest.mark.parametrize("tokens", [1, 35])
+def test_equal_to_the_reference_in_every_shape(sizes, tokens):
+    compare(random_arguments(tokens=tokens, **sizes))
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("sizes", [PAPER, SHAPES[2], SHAPES[3], SHAPES[7]], ids=["paper", "n20", "n7", "n33"])
+def test_every_instruction_set_is_right(name, sizes, instruction_set):
+    instruction_set(name)
+    arguments, oracle = expected(tokens=70, **sizes)
+    compare(arguments, oracle=oracle)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("sizes", [PAPER, SHAPES[0], SHAPES[2]], ids=["paper", "n8", "n20"])
+def test_any_number_of_threads_is_right(count, sizes, threads):
+    threads(count)
+    arguments, oracle = expected(tokens=70, **sizes)
+    compare(arguments, oracle=oracle)
+
+
+def test_equal_thread_counts_repeat_bit_by_bit(threads):
+    threads(2)
+    arguments = to(random_arguments(tokens=70, batch=2, **PAPER), torch.float32)
+    cotangent = cotangent_of(arguments)
+    first, second = (differentiate(scan_native, arguments, cotangent) for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def in_larger_memory(tensor):
+    """The same numbers as a slice along every axis of a tensor full of NaN."""
+    room = torch.full([2 * size + 3 for size in tensor.shape], torch.nan, dtype=tensor.dtype)
+    view = room[tuple(slice(1, 2 * size, 2) for size in tensor.shape[:-1])][..., 2 : 2 + tensor.shape[-1]]
+    view.copy_(tensor)
+    return view
+
+
+def test_slices_of_larger_tensors_are_read_in_place():
+    arguments = to(random_arguments(tokens=40, batch=2, heads=4, groups=2, n=12, p=20), torch.float32)
+    spread = {name: in_larger_memory(tensor) for name, tensor in arguments.items()}
+    assert not spread["x"].is_contiguous()
+    cotangent = cotangent_of(arguments)
+    dense, sliced = (differentiate(scan_native, given, cotangent) for given in (arguments, spread))
+    assert all(torch.equal(dense[name], sliced[name]) for name in dense)
+
+
+def test_transposed_arguments_are_understood():
+    arguments = to(random_arguments(tokens=40, batch=2, heads=4, groups=2, n=12, p=20), torch.float32)
+    turned = {name: tensor.mT.contiguous().mT if tensor.ndim > 1 else tensor for name, tensor in arguments.items()}
+    assert turned["B"].stride(-1) != 1
+    assert torch.equal(scan_native(ScanInputs(**turned)).readout, scan_native(ScanInputs(**arguments)).readout)
+
+
+def test_angles_shared_by_all_heads_need_no_copy():
+    arguments = to(random_arguments(tokens=40, heads=3), torch.float32)
+    shared = arguments["angles"][:, :, :1].clone().requires_grad_()
+    expanded = shared.expand(-1, -1, 3, -1)
+    assert expanded.stride(2) == 0
+    results = []
+    for angles in (expanded, expanded.contiguous()):
+        readout = scan_native(ScanInputs(**(arguments | {"angles": angles}))).readout
+        results.append((readout.detach(), *torch.autograd.grad(readout.sum(), shared)))
+    assert torch.equal(results[0][0], results[1][0])
+    torch.testing.assert_close(results[0][1], results[1][1])
+
+
+def test_a_gradient_that_is_not_contiguous_is_understood():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["x"].requires_grad_()
+    cotangent = cotangent_of(arguments).float()
+    gradients = []
+    for given in (cotangent, cotangent.mT.contiguous().mT, torch.ones(()).expand(cotangent.shape)):
+        readout = scan_native(ScanInputs(**arguments)).readout
+        gradients += torch.autograd.grad(readout, arguments["x"], given)
+    assert torch.equal(gradients[0], gradients[1])
+    assert gradients[2].isfinite().all()
+
+
+@pytest.mark.parametrize("sizes", [PAPER, SHAPES[2], SHAPES[3]], ids=["paper", "n20", "n7"])
+def test_states_are_those_of_the_reference(sizes):
+    arguments = random_arguments(tokens=45, **sizes)
+    oracle = scan_reference(ScanInputs(**arguments), keep_states=True)
+    result = scan_native(ScanInputs(**to(arguments, torch.float32)), keep_states=True)
+    assert relative_error(result.states, oracle.states) < OUT
+    assert relative_error(result.readout, oracle.readout) < OUT
+    assert scan_native(ScanInputs(**to(arguments, torch.float32))).states is None
+
+
+def test_gradients_are_the_same_when_states_are_kept():
+    arguments, oracle = expected(tokens=70, **PAPER)
+    result = differentiate(
+        lambda inputs: scan_native(inputs, keep_states=True), to(arguments, torch.float32), cotangent_of(arguments)
+    )
+    agrees(result, oracle, out=OUT, gradient=GRADIENT)
+
+
+def test_a_loss_on_the_states_is_refused_rather_than_ignored():
+    arguments = to(random_arguments(), torch.float32)
+    arguments["x"].requires_grad_()
+    states = scan_native(ScanInputs(**arguments), keep_states=True).states
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        states.sum().backward()
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("poisoned", ["C", "B", "x", "z", "angles", "dt", "adt", "trap", "mimo_x", "D", "B_bias"])
+def test_nan_stays_nan(name, poisoned, instruction_set):
+    instruction_set(name)
+    arguments = to(random_arguments(tokens=40, p=20, rank=1), torch.float32)
+    whole = scan_native(ScanInputs(**arguments)).readout
+    arguments[poisoned].flatten(1 if arguments[poisoned].ndim > 3 else 0)[..., -1] = torch.nan
+    readout = scan_native(ScanInputs(**arguments)).readout
+    assert whole.isfinite().all()
+    assert readout[0, -1, -1].isnan().any()
+
+
+def test_infinite_content_does_not_come_out_finite():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["x"][0, 3] = torch.inf
+    assert not scan_native(ScanInputs(**arguments)).readout[0, 3:].isfinite().any()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e15])
+def test_tiny_and_large_content_keep_their_precision(scale):
+    arguments = random_arguments(tokens=40)
+    arguments["x"] = (arguments["x"] * scale).float().double()
+    oracle = scan_reference(ScanInputs(**arguments)).readout
+    assert relative_error(scan_native(ScanInputs(**to(arguments, torch.float32))).readout, oracle) < OUT
+
+
+@pytest.mark.parametrize("value", [-200.0, -30.0, 30.0, 200.0])
+@pytest.mark.parametrize("saturated", ["z", "trap", "angles"])
+def test_saturated_functions_keep_their_precision(saturated, value):
+    arguments = random_arguments(tokens=40)
+    arguments[saturated][:, ::3] = value
+    compare(arguments)
+
+
+def test_decay_beyond_float32_is_a_plain_zero():
+    arguments = random_arguments(tokens=40)
+    arguments["adt"] = torch.full_like(arguments["adt"], -1e4)
+    compare_without = [name for name in arguments if name not in ("angles", "adt")]
+    cotangent = cotangent_of(arguments)
+    oracle = differentiate(scan_reference, arguments, cotangent)
+    result = differentiate(scan_native, to(arguments, torch.float32), cotangent)
+    assert all(tensor.isfinite().all() for tensor in result.values())
+    agrees({k: result[k] for k in ("out", *compare_without)}, {k: oracle[k] for k in ("out", *compare_without)},
+           out=OUT, gradient=GRADIENT)  # fmt: skip
+
+
+def test_pytorch_accepts_the_operator():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    given = (*arguments.values(), False, False)
+    checks = ("test_schema", "test_faketensor")
+    opcheck(torch.ops.somamba.mimo_scan, given, test_utils=checks)
+    opcheck(torch.ops.somamba.mimo_scan, (*given[:-2], True, True), test_utils=checks)
+    leaves = tuple(tensor.requires_grad_() for tensor in arguments.values())
+    opcheck(torch.ops.somamba.mimo_scan, (*leaves, False, True), test_utils=(*checks, "test_autograd_registration"))
+
+
+def test_inference_mode_gives_the_same():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    expected_readout = scan_native(ScanInputs(**arguments)).readout
+    with torch.inference_mode():
+        assert torch.equal(scan_native(ScanInputs(**arguments)).readout, expected_readout)
+
+
+def test_gradients_only_where_asked_for():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["dt"].requires_grad_()
+    readout = scan_native(ScanInputs(**arguments)).readout
+    readout.sum().backward()
+    assert arguments["dt"].grad.any()
+    assert all(tensor.grad is None for name, tensor in arguments.items() if name != "dt")
+
+
+def test_arguments_are_not_changed():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    before = {name: tensor.clone() for name, tensor in arguments.items()}
+    differentiate(scan_native, arguments, cotangent_of(arguments))
+    assert all(torch.equal(arguments[name], before[name]) for name in before)

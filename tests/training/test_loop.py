@@ -1,0 +1,289 @@
+"""A training ends with the same bytes, whatever happened on the way."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from somamba.data.config import DataConfig
+from somamba.data.phantom import write_phantom
+from somamba.data.slices import open_slices
+from somamba.errors import ConfigError, InputError, StorageError, TrainingError
+from somamba.evaluation.evaluate import evaluate, summary
+from somamba.inference.checkpoint import load_weights, read_checkpoint
+from somamba.inference.trained import open_model
+from somamba.models.zoo import MODELS
+from somamba.training.journal import read_journal
+from somamba.training.loop import fit
+from training.tiny import TinyNetwork, run, small_network, sums, tiny_recipe
+
+HELPER = Path(__file__).with_name("forked.py")
+
+
+@pytest.fixture(scope="module")
+def reference(data, tmp_path_factory):
+    """A run that nothing interrupted: its recipe, its folder."""
+    folder = tmp_path_factory.mktemp("reference") / "run"
+    recipe = tiny_recipe(data)
+    outcome = run(recipe, folder)
+    assert outcome.reason == "finished"
+    return recipe, folder
+
+
+def forked(*arguments):
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, HELPER, *map(str, arguments)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_training_learns(data, tmp_path):
+    recipe = tiny_recipe(data, epochs=12, validate_every=12.0, machine={"checkpoint_minutes": 10.0})
+    run(recipe, tmp_path / "run", model=TinyNetwork(dropout=0.0))
+    losses = [event["loss"] for event in read_journal(tmp_path / "run" / "journal.jsonl") if event["event"] == "step"]
+    assert sum(losses[-6:]) < 0.8 * sum(losses[:6])
+
+
+def test_the_same_recipe_gives_the_same_bytes(reference, tmp_path):
+    recipe, folder = reference
+    run(recipe, tmp_path / "again")
+    assert sums(tmp_path / "again") == sums(folder)
+
+
+def test_another_seed_gives_others(reference, tmp_path):
+    recipe, folder = reference
+    run(replace(recipe, seed=1), tmp_path / "other")
+    assert sums(tmp_path / "other") != sums(folder)
+
+
+def test_killed_at_24_points_every_resume_ends_bit_identical(tmp_path):
+    results = forked("kill", tmp_path, 24)
+    assert len(results) == 24
+    assert {"write", "fsync", "rename"} <= {result["call"] for result in results}
+    for result in results:
+        assert (result["killed"], result["resumed"], result["same"]) == (-9, 0, True), result
+        assert (result["steps"], result["validations"]) == ([1, 2, 3, 4], [2, 4])
+
+
+def stop_at(step, action):
+    def tell(event):
+        if event["event"] == "step" and event["step"] == step:
+            action()
+
+    return tell
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_step_saves_and_can_be_resumed(reference, tmp_path, number):
+    recipe, folder = reference
+    handler = signal.getsignal(number)
+    outcome = run(recipe, tmp_path / "run", tell=stop_at(1, lambda: signal.raise_signal(number)))
+    # The next step carries the request to all processes; the validation due after it is left to the resumed run.
+    assert (outcome.reason, outcome.signal) == ("signal", number)
+    assert (outcome.progress.step, outcome.progress.validated) == (2, 0)
+    assert signal.getsignal(number) is handler
+    assert run(recipe, tmp_path / "run", resume=True).reason == "finished"
+    assert sums(tmp_path / "run") == sums(folder)
+
+
+def test_a_full_disk_keeps_the_last_checkpoint_and_can_be_resumed(reference, tmp_path):
+    recipe, folder = reference
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with pytest.raises(StorageError, match="are free there"):
+            run(
+                recipe,
+                tmp_path / "run",
+                tell=stop_at(2, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1500, limits[1]))),
+            )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert read_checkpoint(tmp_path / "run" / "last").training.values["step"] == 1
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["journal.jsonl", "last"]
+    run(recipe, tmp_path / "run", resume=True)
+    assert sums(tmp_path / "run") == sums(folder)
+
+
+def test_a_time_limit_stops_with_a_checkpoint(reference, tmp_path):
+    recipe, folder = reference
+    hurried = replace(recipe, machine=replace(recipe.machine, max_minutes=1e-9))
+    assert run(hurried, tmp_path / "run").reason == "time"
+    assert run(recipe, tmp_path / "run", resume=True).progress.step == 4
+    assert sums(tmp_path / "run") == sums(folder)
+
+
+def test_a_run_is_not_overwritten_unasked(reference):
+    recipe, folder = reference
+    before = sums(folder)
+    with pytest.raises(InputError, match="--resume"):
+        run(recipe, folder)
+    assert sums(folder) == before
+
+
+def test_resuming_with_another_recipe_is_refused(reference):
+    recipe, folder = reference
+    with pytest.raises(ConfigError, match="epochs: 2 -> 3"):
+        run(replace(recipe, epochs=3), folder, resume=True)
+
+
+def test_other_threads_than_before_are_worth_a_warning(reference, tmp_path, caplog):
+    recipe, folder = reference
+    shutil.copytree(folder, tmp_path / "run")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        run(recipe, tmp_path / "run", resume=True)
+    finally:
+        torch.set_num_threads(threads)
+    assert "not to the last bit" in caplog.text
+
+
+def test_resuming_a_finished_run_changes_nothing(reference):
+    recipe, folder = reference
+    before = sums(folder)
+    assert run(recipe, folder, resume=True).reason == "finished"
+    assert sums(folder) == before
+
+
+def test_accumulation_does_not_change_the_step(data, tmp_path):
+    curves = []
+    for size in (4, 3, 1):
+        # Without the norm over a batch: its statistics are those of the micro-batch.
+        torch.manual_seed(0)
+        model = TinyNetwork(dropout=0.0)
+        model.block[2] = torch.nn.Identity()
+        recipe = tiny_recipe(data, machine={"micro_batch": size})
+        run(recipe, tmp_path / str(size), model=model)
+        journal = read_journal(tmp_path / str(size) / "journal.jsonl")
+        curves.append([event["loss"] for event in journal if event["event"] == "step"])
+    assert curves[1] == pytest.approx(curves[0], rel=1e-5)
+    assert curves[2] == pytest.approx(curves[0], rel=1e-5)
+
+
+def test_best_is_the_best_validation(data, tmp_path):
+    recipe = tiny_recipe(data, epochs=4, optimiser=replace(tiny_recipe(data).optimiser, learning_rate=0.3))
+    outcome = run(recipe, tmp_path / "run")
+    journal = read_journal(tmp_path / "run" / "journal.jsonl")
+    scores = {event["step"]: event["psnr"] for event in journal if event["event"] == "validation"}
+    assert list(scores) == [2, 4, 6, 8]
+    assert outcome.progress.best == max(scores.values())
+    best = read_checkpoint(tmp_path / "run" / "best")
+    assert scores[best.config["step"]] == max(scores.values())
+    model = TinyNetwork()
+    load_weights(model, best.weights, source="best")
+    found = summary(evaluate(model.eval(), open_slices(data, "val"), batch_size=4))
+    assert found["psnr"].mean == max(scores.values())
+
+
+def test_a_checkpoint_says_how_it_was_made(reference):
+    _, folder = reference
+    for name in ("last", "best"):
+        config = read_checkpoint(folder / name).config
+        assert (config["protocol"], config["mask"]["kind"], len(config["mask"]["digest"])) == (
+            "magnitude",
+            "golden-radial",
+            16,
+        )
+        assert config["recipe"]["optimiser"]["learning_rate"] == 0.01
+        assert {"commit", "torch", "somamba"} <= config["code"].keys()
+        assert config["validation"]["psnr"] > 0
+
+
+class Poisoned(TinyNetwork):
+    """Gives NaN in some training steps."""
+
+    def __init__(self, bad):
+        super().__init__(dropout=0.0)
+        self.bad, self.calls = bad, 0
+
+    def forward(self, y, A):
+        """Reconstruct, or not."""
+        image = super().forward(y, A)
+        if not self.training:
+            return image
+        self.calls += 1
+        return image * (float("nan") if self.calls in self.bad else 1.0)
+
+
+def test_a_step_that_is_not_finite_is_skipped_and_counted(data, tmp_path):
+    model = Poisoned(bad={2, 3})
+    outcome = run(tiny_recipe(data), tmp_path / "run", model=model)
+    assert outcome.progress.skipped == 2
+    assert all(p.isfinite().all() for p in model.parameters())
+    journal = [event for event in read_journal(tmp_path / "run" / "journal.jsonl") if event["event"] == "step"]
+    assert [event["loss"] is None for event in journal] == [False, True, True, False]
+
+
+def test_too_many_steps_in_a_row_that_are_not_finite_end_the_training(data, tmp_path):
+    recipe = tiny_recipe(data, optimiser=replace(tiny_recipe(data).optimiser, max_skips=2))
+    with pytest.raises(TrainingError, match="2 steps in a row, up to step 3"):
+        run(recipe, tmp_path / "run", model=Poisoned(bad={2, 3}))
+    assert read_checkpoint(tmp_path / "run" / "last").training.values["step"] == 2
+
+
+def test_bfloat16_trains_close_to_float32(data, tmp_path):
+    first = {}
+    for bf16 in (False, True):
+        torch.manual_seed(0)
+        run(tiny_recipe(data, bf16=bf16), tmp_path / str(bf16), model=TinyNetwork(dropout=0.0))
+        journal = read_journal(tmp_path / str(bf16) / "journal.jsonl")
+        first[bf16] = next(event["loss"] for event in journal if event["event"] == "step")
+    assert first[True] != first[False]
+    assert first[True] == pytest.approx(first[False], rel=0.02)
+
+
+def test_two_processes_give_the_rows_and_the_losses_of_one(tmp_path):
+    found = forked("gloo", tmp_path)
+    assert found["losses"]["2"] == pytest.approx(found["losses"]["1"], rel=1e-5)
+    assert len(found["losses"]["1"]) == 4
+    assert found["scores"]["2-0"] == found["scores"]["1-0"]
+    assert found["scores"]["2-1"] == found["scores"]["1-0"]
+
+
+def test_a_model_without_weights_cannot_be_trained(data, tmp_path):
+    recipe = tiny_recipe(data)
+    empty = replace(recipe, model="zero_filled", network=MODELS["zero_filled"].config)
+    with pytest.raises(ConfigError, match="nothing to learn"):
+        fit(empty, tmp_path / "run")
+
+
+def raw_multicoil(folder):
+    write_phantom("m4raw", folder / "m4raw", cases={"train": 1, "val": 1}, slices=4, shape=(16, 16))
+    return DataConfig(
+        dataset="m4raw", path=str(folder / "m4raw"), cache=str(folder / "cache"), protocol="raw", masks="fixed"
+    )
+
+
+@pytest.mark.parametrize("setting", ["plain", "bf16", "recompute", "multicoil"])
+def test_so_mamba_itself_trains_and_is_opened_again(data, tmp_path, setting):
+    recipe = tiny_recipe(data, network=small_network(), epochs=1, bf16=setting == "bf16")
+    if setting == "recompute":
+        recipe = replace(recipe, network=replace(recipe.network, recompute=True))
+    if setting == "multicoil":
+        recipe = replace(recipe, data=raw_multicoil(tmp_path), network=replace(recipe.network, coils=4))
+    outcome = fit(recipe, tmp_path / "run")
+    assert (outcome.reason, outcome.progress.skipped) == ("finished", 0)
+    trained = open_model(str(tmp_path / "run" / "best"))
+    assert trained.model.config == recipe.network
+    scores = summary(evaluate(trained.model, open_slices(recipe.data, "val"), batch_size=4))
+    assert scores["psnr"].mean == outcome.progress.best
+
+
+def test_recomputation_changes_memory_and_not_the_result(data, tmp_path):
+    losses = []
+    for recompute in (False, True):
+        network = replace(small_network(), recompute=recompute)
+        fit(tiny_recipe(data, network=network, epochs=1), tmp_path / str(recompute))
+        journal = read_journal(tmp_path / str(recompute) / "journal.jsonl")
+        losses.append([event["loss"] for event in journal if event["event"] == "step"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)

@@ -1,0 +1,129 @@
+"""A recipe is one record, whether it comes from a file, the command line or a checkpoint."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from somamba.errors import ConfigError, UnknownNameError
+from somamba.models.zoo import MODELS
+from somamba.training.loop import build_model
+from somamba.training.recipe import (
+    Machine,
+    Optimiser,
+    Recipe,
+    differences,
+    read_recipe,
+    recipe_from_plain,
+    recorded,
+)
+
+SHIPPED = sorted(Path(__file__).parents[2].joinpath("recipes").glob("*.yaml"))
+PAPER = {f"{name}_x{factor}" for name in ("fastmri", "cc359", "acdc", "m4raw", "prostate158") for factor in (4, 8)}
+
+
+def default(**changes):
+    return Recipe(network=MODELS["so_mamba"].config, **changes)
+
+
+def test_the_defaults_are_the_papers():
+    recipe = default()
+    assert (recipe.model, recipe.loss, recipe.epochs) == ("so_mamba", "l1", 100)
+    assert (recipe.optimiser.learning_rate, recipe.optimiser.warmup_epochs) == (8e-4, 5)
+
+
+def test_every_setting_of_tables_1_and_2_has_a_recipe():
+    assert {path.stem for path in SHIPPED} >= PAPER | {"acdc_cpu_x4", "acdc_cpu_x8"}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_every_shipped_recipe_can_be_built_and_is_what_its_name_says(path):
+    recipe = read_recipe(path)
+    dataset, *_, factor = path.stem.split("_")
+    assert (recipe.data.dataset, f"x{recipe.data.acceleration:g}") == (dataset, factor)
+    assert recipe.data.protocol == ("raw" if dataset == "m4raw" else "magnitude")
+    assert replace(recipe.network, coils=1) == MODELS["so_mamba"].config
+    assert 1.8e6 < sum(p.numel() for p in build_model(recipe).parameters()) < 1.9e6
+    if path.stem in PAPER:
+        assert (recipe.epochs, recipe.optimiser) == (100, Optimiser())
+
+
+def write(tmp_path, text):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_options_override_the_file(tmp_path):
+    path = write(tmp_path, "epochs: 7\nnetwork:\n  groups: 2\n  mixer:\n    rank: 2\n")
+    overrides = ["--network.mixer.rank=3", "--optimiser.learning_rate", "1e-5", "--optimiser.betas=[0.8,0.9]"]
+    recipe = read_recipe(path, overrides)
+    assert (recipe.epochs, recipe.network.groups, recipe.network.mixer.rank) == (7, 2, 3)
+    assert (recipe.optimiser.learning_rate, recipe.optimiser.betas) == (1e-5, (0.8, 0.9))
+
+
+def test_the_model_decides_what_network_may_say(tmp_path):
+    recipe = read_recipe(write(tmp_path, "model: without_access\nnetwork:\n  groups: 2\n"))
+    assert recipe.network == replace(MODELS["without_access"].config, groups=2)
+    assert read_recipe(write(tmp_path, "epochs: 6\n"), ["--model", "without_access"]).model == "without_access"
+    with pytest.raises(ConfigError, match="groups"):
+        read_recipe(write(tmp_path, "model: zero_filled\nnetwork:\n  groups: 2\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("epoch: 7", "epoch"),
+        ("optimiser:\n  lr: 1", "lr"),
+        ("network:\n  mixer:\n    ranks: 2", "ranks"),
+        ("epochs: many", "many"),
+        ("loss: l3", "l3"),
+        ("epochs: 0", "epochs=0 must be positive"),
+        ("batch_size: 0", "batch_size=0"),
+        ("epochs: 5", "warmup_epochs=5 leaves nothing of epochs=5"),
+        ("optimiser:\n  learning_rate: 0", "learning_rate"),
+        ("optimiser:\n  learning_rate: .nan", "learning_rate"),
+        ("optimiser:\n  final_rate: 1", "final_rate"),
+        ("machine:\n  micro_batch: 0", "micro_batch=0"),
+        ("- a list", "table of settings"),
+        ("a: [", "cannot be read"),
+    ],
+)
+def test_a_recipe_that_cannot_be_is_refused(tmp_path, text, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        read_recipe(write(tmp_path, text))
+
+
+def test_an_absent_file_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"absent\.yaml"):
+        read_recipe(tmp_path / "absent.yaml")
+
+
+def test_an_unknown_model_is_named(tmp_path):
+    with pytest.raises(UnknownNameError, match="Did you mean 'so_mamba'"):
+        read_recipe(write(tmp_path, "model: so_manba"))
+
+
+def test_a_network_of_another_model_is_refused():
+    with pytest.raises(ConfigError, match="needs network: ZeroFilledConfig"):
+        default(model="zero_filled")
+
+
+def test_a_record_becomes_the_same_recipe_through_yaml():
+    recipe = default(machine=Machine(threads=2), optimiser=Optimiser(betas=(0.5, 0.6)))
+    recipe = replace(recipe, data=replace(recipe.data, size=(64, 48), mask_options={"spokes": 9.0}))
+    record = yaml.safe_load(yaml.safe_dump(recorded(recipe)))
+    assert recipe_from_plain(record, source="x") == recipe
+    assert differences(recipe, record) == []
+
+
+def test_a_record_does_not_say_where_files_lie():
+    recipe = default()
+    recipe = replace(recipe, data=replace(recipe.data, path="/secret/place", cache="/secret/cache"))
+    assert "secret" not in str(recorded(recipe))
+
+
+def test_differences_name_what_changed_and_forgive_the_machine():
+    record = recorded(default(epochs=50))
+    assert differences(default(machine=Machine(threads=7)), record) == ["epochs: 50 -> 100"]

@@ -1,0 +1,67 @@
+"""The optimiser comes back as it was, or not at all."""
+
+import pytest
+import torch
+from torch import nn
+
+from somamba.errors import InputError
+from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.training.recipe import recorded
+from somamba.training.state import Progress, load_optimiser, optimiser_tensors, resume_run, seed_step
+from training.tiny import tiny_recipe
+
+
+def stepped(steps):
+    torch.manual_seed(0)
+    model = nn.Linear(3, 2)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.1)
+    for step in range(steps):
+        optimiser.zero_grad()
+        (model(torch.ones(1, 3)).sum() * (step + 1)).backward()
+        optimiser.step()
+    return model, optimiser
+
+
+def test_an_optimiser_that_was_stored_takes_the_same_step():
+    model, optimiser = stepped(2)
+    copy, fresh = stepped(0)
+    copy.load_state_dict(model.state_dict())
+    stored = {name: tensor.clone() for name, tensor in optimiser_tensors(model, optimiser).items()}
+    load_optimiser(copy, fresh, stored, source="x")
+    for one, its in ((model, optimiser), (copy, fresh)):
+        its.zero_grad()
+        one(torch.arange(3.0)[None]).sum().backward()
+        its.step()
+    assert copy.weight.equal(model.weight)
+
+
+@pytest.mark.parametrize("spoil", [{"exp_avg/other": torch.zeros(2, 3)}, {"exp_avg/weight": torch.zeros(3, 2)}])
+def test_a_memory_that_does_not_fit_is_refused(spoil):
+    model, optimiser = stepped(1)
+    with pytest.raises(InputError, match="does not fit the model"):
+        load_optimiser(model, optimiser, optimiser_tensors(model, optimiser) | spoil, source="x")
+
+
+def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
+    model, optimiser = stepped(0)
+    recipe = tiny_recipe(data)
+    save_checkpoint(tmp_path / "best", Checkpoint(model.state_dict(), {"recipe": recorded(recipe)}))
+    with pytest.raises(InputError, match="weights only"):
+        resume_run(tmp_path / "best", model, optimiser, recipe, {})
+
+
+def test_a_step_draws_the_same_numbers_whenever_it_comes(data):
+    recipe = tiny_recipe(data)
+    seed_step(recipe, 5, rank=0)
+    first = torch.rand(3)
+    torch.rand(100)
+    seed_step(recipe, 5, rank=0)
+    assert torch.rand(3).equal(first)
+    for step, rank in ((6, 0), (5, 1)):
+        seed_step(recipe, step, rank)
+        assert not torch.rand(3).equal(first)
+
+
+def test_the_mean_loss_is_that_of_the_epoch():
+    assert Progress().mean_loss is None
+    assert Progress(loss_sum=3.0, loss_steps=2).mean_loss == 1.5
