@@ -1,4 +1,4 @@
-"""Builds the compiled kernels. They are optional: without a C++ compiler the install succeeds, PyTorch does the work."""
+"""Builds the compiled kernels. They are optional: without a C++ compiler the install succeeds all the same."""
 
 from pathlib import Path
 

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import threading
-import time
 
 import pytest
 import yaml
@@ -118,16 +117,20 @@ def test_sigterm_saves_and_leaves_with_143(place, capsys):
     folder, arguments = place
     journal = folder / "term" / "journal.jsonl"
 
-    def terminate_once_it_runs():
-        while not any(event["event"] == "step" for event in read_journal(journal)):
-            time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGTERM)
+    done = threading.Event()
 
-    thread = threading.Thread(target=terminate_once_it_runs)
-    thread.start()
-    with pytest.raises(SystemExit) as leave:
-        train.main([*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
-    thread.join()
+    def terminate_once_it_runs():
+        while not done.wait(0.01):
+            if any(event["event"] == "step" for event in read_journal(journal)):
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    threading.Thread(target=terminate_once_it_runs, daemon=True).start()
+    try:
+        with pytest.raises(SystemExit) as leave:
+            train.main([*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
+    finally:
+        done.set()
     assert leave.value.code == 128 + signal.SIGTERM
     assert "Stopped by a signal" in capsys.readouterr().out
     steps = [event["step"] for event in read_journal(journal) if event["event"] == "step"]

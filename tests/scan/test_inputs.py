@@ -69,7 +69,9 @@ def test_axes_that_are_missing_are_explained():
     assert "(batch, tokens, rank, groups, n)" in refusal(B=random_arguments()["B"][:, :, :, 0])
 
 
-@pytest.mark.parametrize("sizes", [{"heads": 3, "groups": 2}, {"n": 8, "angles": 5}, {"tokens": 0}, {"batch": 0}, {"p": 0}])
+@pytest.mark.parametrize(
+    "sizes", [{"heads": 3, "groups": 2}, {"n": 8, "angles": 5}, {"tokens": 0}, {"batch": 0}, {"p": 0}]
+)
 def test_sizes_that_make_no_scan_are_refused(sizes):
     with pytest.raises(InputError, match="heads divisible by groups, 2 \\* angles <= n and no empty axis"):
         ScanInputs(**random_arguments(**sizes)).check()

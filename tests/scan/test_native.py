@@ -1,5 +1,6 @@
 """The compiled scan gives the float64 definition to float32 precision, for every shape, machine and memory layout."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
@@ -7,7 +8,16 @@ import torch
 from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
-from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, random_arguments, relative_error, to
+from scan.made import (
+    GOLDEN,
+    agrees,
+    cotangent_of,
+    differentiate,
+    forget_single_turn,
+    random_arguments,
+    relative_error,
+    to,
+)
 from somamba.scan.chunked import scan_chunked
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.native import scan_native
@@ -174,13 +184,20 @@ def test_a_loss_on_the_states_is_refused_rather_than_ignored():
         states.sum().backward()
 
 
+NANS = {"quiet": 0x7FC00000, "negative": 0xFFC00000 - 2**32, "with payload": 0x7FC12345, "all ones": 0x7FFFFFFF}
+
+
+@pytest.mark.parametrize("kind", NANS)
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
 @pytest.mark.parametrize("poisoned", ["C", "B", "x", "z", "angles", "dt", "adt", "trap", "mimo_x", "D", "B_bias"])
-def test_nan_stays_nan(name, poisoned, instruction_set):
+def test_nan_stays_nan(name, poisoned, kind, instruction_set):
+    """Whatever its bits: exponentials are put together from integers, where a NaN is a number like others."""
     instruction_set(name)
+    nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
+    assert nan.isnan()
     arguments = to(random_arguments(tokens=40, p=20, rank=1), torch.float32)
     whole = scan_native(ScanInputs(**arguments)).readout
-    arguments[poisoned].flatten(1 if arguments[poisoned].ndim > 3 else 0)[..., -1] = torch.nan
+    arguments[poisoned].flatten(1 if arguments[poisoned].ndim > 3 else 0)[..., -1] = nan
     readout = scan_native(ScanInputs(**arguments)).readout
     assert whole.isfinite().all()
     assert readout[0, -1, -1].isnan().any()
@@ -228,6 +245,30 @@ def test_pytorch_accepts_the_operator():
     opcheck(torch.ops.somamba.mimo_scan, (*given[:-2], True, True), test_utils=checks)
     leaves = tuple(tensor.requires_grad_() for tensor in arguments.values())
     opcheck(torch.ops.somamba.mimo_scan, (*leaves, False, True), test_utils=(*checks, "test_autograd_registration"))
+
+
+def test_calls_from_several_threads_do_not_disturb_each_other(threads):
+    threads(2)
+    arguments = [to(random_arguments(tokens=100, seed=seed, **PAPER), torch.float32) for seed in range(4)]
+    cotangent = cotangent_of(arguments[0])
+
+    def run(given):
+        threads(2)  # a new thread starts with PyTorch's default
+        return differentiate(scan_native, given, cotangent)
+
+    one_by_one = [run(given) for given in arguments]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(run, arguments))
+    for first, second in zip(one_by_one, together, strict=True):
+        assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_steps_of_very_different_size_keep_their_precision():
+    arguments = random_arguments(tokens=70, n=16, rank=4, angles=4)
+    rng = torch.Generator().manual_seed(2)
+    exponents = 5 * torch.rand(arguments["dt"].shape, generator=rng, dtype=torch.float64) - 4
+    arguments["dt"] = (10**exponents).float().double()
+    compare(arguments)
 
 
 def test_inference_mode_gives_the_same():

@@ -23,7 +23,9 @@ def scalar_scan(**changes):
     ones |= dict.fromkeys(("dt", "adt", "trap"), (1, 2, 1))
     arguments = {name: torch.ones(shape, dtype=torch.float64) for name, shape in ones.items()}
     arguments["angles"] = torch.zeros(1, 2, 1, 0, dtype=torch.float64)
-    given = {name: torch.as_tensor(v, dtype=torch.float64).reshape(arguments[name].shape) for name, v in changes.items()}
+    given = {
+        name: torch.as_tensor(v, dtype=torch.float64).reshape(arguments[name].shape) for name, v in changes.items()
+    }
     result = scan_reference(ScanInputs(**(arguments | given)), keep_states=True)
     return result.readout.flatten().tolist(), result.states.flatten().tolist()
 
@@ -56,14 +58,19 @@ def test_rank_is_summed_into_one_state():
     alone = []
     for rank in range(3):
         piece = {name: arguments[name][:, :, rank : rank + 1] for name in ("C", "B")}
-        piece |= {name: arguments[name][:, rank : rank + 1] for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o")}
+        piece |= {
+            name: arguments[name][:, rank : rank + 1] for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o")
+        }
         alone.append(scan_reference(ScanInputs(**(arguments | piece)), keep_states=True).states)
     torch.testing.assert_close(result.states, sum(alone))
 
 
 def test_later_tokens_change_nothing_before_them():
     arguments = random_arguments(tokens=12)
-    cut = {name: t[:, :7] if name in ("C", "B", "x", "z", "angles", "dt", "adt", "trap") else t for name, t in arguments.items()}
+    cut = {
+        name: t[:, :7] if name in ("C", "B", "x", "z", "angles", "dt", "adt", "trap") else t
+        for name, t in arguments.items()
+    }
     whole, part = (scan_reference(ScanInputs(**a)).readout for a in (arguments, cut))
     torch.testing.assert_close(whole[:, :7], part)
 

@@ -20,7 +20,9 @@ def test_phases_are_the_running_sum_within_one_turn(rng):
     for token, phase in enumerate(phases(angles, dt).unbind(dim=1)):
         turned = turned + math.pi * torch.tanh(angles[:, token]) * dt[:, token, :, None]
         assert ((phase >= 0) & (phase <= 2 * math.pi)).all()
-        torch.testing.assert_close(torch.polar(torch.ones_like(phase), phase), torch.polar(torch.ones_like(turned), turned))
+        torch.testing.assert_close(
+            torch.polar(torch.ones_like(phase), phase), torch.polar(torch.ones_like(turned), turned)
+        )
 
 
 def test_float32_phases_stay_accurate_over_a_large_image(rng):

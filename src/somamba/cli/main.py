@@ -26,9 +26,9 @@ COMMANDS = Registry(
         "models": Command("somamba.cli.models", "the networks that can be built, with their size and cost"),
         "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
         "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
-        "train": Command("somamba.cli.train", "train a network as a recipe says; resumable"),
-        "evaluate": Command("somamba.cli.evaluate", "score a checkpoint on a dataset: a row for every case"),
-        "table": Command("somamba.cli.table", "lay results out as the paper's tables"),
+        "train": Command("somamba.cli.train", "train a model as a recipe says; --resume goes on, --dry-run only tells"),
+        "evaluate": Command("somamba.cli.evaluate", "PSNR, SSIM and NMSE of a model on one split of a dataset"),
+        "table": Command("somamba.cli.table", "result files as a table like the paper's: Markdown, LaTeX or CSV"),
     },
 )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from somamba.errors import ConfigError
+from somamba.native.memory import keep_pages
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
 from somamba.training.parallel import announced_rank
@@ -35,6 +36,7 @@ def main(arguments: list[str]) -> None:
     if options.dry_run:
         print(describe(recipe))
         return
+    keep_pages(4096)
     quiet = announced_rank() != 0
     if quiet:
         outcome = fit(recipe, options.output, resume=options.resume)

@@ -21,6 +21,7 @@ class _Interface(ctypes.Structure):
         ("C_weight", FLOATS),
         ("modulation", FLOATS),
         ("modulation_row", c_int64),
+        ("modulation_bias", FLOATS),
         *((name, c_float) for name in ("scale", "shift", "eps")),
         ("B_out", FLOATS),
         ("C_out", FLOATS),
@@ -37,33 +38,26 @@ def _rows(tensor: Tensor) -> Tensor:
     return matrix if matrix.stride(-1) == 1 else matrix.contiguous()
 
 
-def _describe(
-    B: Tensor, C: Tensor, weights: tuple[Tensor, Tensor], modulation: Tensor, scale: Tensor, shift: Tensor, eps: float
-) -> tuple[_Interface, tuple[Tensor, ...]]:
+def _describe(tensors: tuple[Tensor, ...], eps: float) -> tuple[_Interface, tuple[Tensor, ...]]:
     """The structure, and the tensors it points into, which must outlive the call."""
+    B, C, B_weight, C_weight, modulation, bias, scale, shift = tensors
     b, c, m = _rows(B), _rows(C), _rows(modulation)
-    held = (b, c, weights[0].contiguous(), weights[1].contiguous(), m)
-    n = weights[0].shape[0]
+    held = (b, c, B_weight.contiguous(), C_weight.contiguous(), m, bias.contiguous())
+    n = B_weight.shape[0]
     call = _Interface(
-        b.shape[0], b.shape[1] // n, n, pointer(b), pointer(c), b.stride(0), c.stride(0), pointer(held[2]), pointer(held[3]),
-        pointer(m), m.stride(0), float(scale), float(shift), eps, None, None,
+        b.shape[0], b.shape[1] // n, n, pointer(b), pointer(c), b.stride(0), c.stride(0), pointer(held[2]),
+        pointer(held[3]), pointer(m), m.stride(0), pointer(held[5]), float(scale), float(shift), eps, None, None,
     )  # fmt: skip
     return call, held
 
 
 @torch.library.custom_op("somamba::modulated_norm", mutates_args=(), device_types="cpu")
 def modulated_norm(
-    B: Tensor,
-    C: Tensor,
-    B_weight: Tensor,
-    C_weight: Tensor,
-    modulation: Tensor,
-    scale: Tensor,
-    shift: Tensor,
-    eps: float,
-) -> tuple[Tensor, Tensor]:
-    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``(..., 4 * vectors * n)``."""
-    call, _held = _describe(B, C, (B_weight, C_weight), modulation, scale, shift, eps)
+    B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor, scale: Tensor,
+    shift: Tensor, eps: float,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``modulation + bias``, four times as wide."""
+    call, _held = _describe((B, C, B_weight, C_weight, modulation, bias, scale, shift), eps)
     outputs = torch.empty(B.shape), torch.empty(C.shape)
     call.B_out, call.C_out = map(pointer, outputs)
     library().somamba_interface_forward(ctypes.byref(call), workers())
@@ -72,46 +66,38 @@ def modulated_norm(
 
 @modulated_norm.register_fake
 def _(
-    B: Tensor,
-    C: Tensor,
-    B_weight: Tensor,
-    C_weight: Tensor,
-    modulation: Tensor,
-    scale: Tensor,
-    shift: Tensor,
-    eps: float,
-) -> tuple[Tensor, Tensor]:
-    del B_weight, C_weight, modulation, scale, shift, eps
+    B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor, scale: Tensor,
+    shift: Tensor, eps: float,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    del B_weight, C_weight, modulation, bias, scale, shift, eps
     return B.new_empty(B.shape), C.new_empty(C.shape)
 
 
 @torch.library.custom_op("somamba::modulated_norm_backward", mutates_args=(), device_types="cpu")
 def _backward(
-    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, scale: Tensor,
-    shift: Tensor, eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    call, _held = _describe(B, C, (B_weight, C_weight), modulation, scale, shift, eps)
+    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor,
+    scale: Tensor, shift: Tensor, eps: float,
+) -> list[Tensor]:  # fmt: skip
+    call, _held = _describe((B, C, B_weight, C_weight, modulation, bias, scale, shift), eps)
     count, n = workers(), B_weight.shape[0]
     dB, dC = dB.contiguous(), dC.contiguous()
     inputs = torch.empty(B.shape), torch.empty(C.shape), torch.empty(modulation.shape)
-    partial = torch.empty(count, 2 * n + 2)
+    partial = torch.empty(count, 2 * n + 2 + bias.numel())
     gradient = _InterfaceGradient(*map(pointer, (dB, dC, *inputs, partial)))
     library().somamba_interface_backward(ctypes.byref(call), ctypes.byref(gradient), count)
-    total = partial.sum(dim=0)
-    return (
-        inputs[0], inputs[1], total[:n].clone(), total[n : 2 * n].clone(), inputs[2], total[2 * n].clone(),
-        total[2 * n + 1].clone(),
-    )  # fmt: skip
+    of_B, of_C, of_scale, of_shift, of_bias = partial.sum(dim=0).split([n, n, 1, 1, bias.numel()])
+    sums = (part.clone() for part in (of_B, of_C, of_bias, of_scale[0], of_shift[0]))
+    dB_weight, dC_weight, dbias, dscale, dshift = sums
+    return [inputs[0], inputs[1], dB_weight, dC_weight, inputs[2], dbias, dscale, dshift]
 
 
 @_backward.register_fake
 def _(
-    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, scale: Tensor,
-    shift: Tensor, eps: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor,
+    scale: Tensor, shift: Tensor, eps: float,
+) -> list[Tensor]:  # fmt: skip
     del dB, dC, eps
-    shaped = B.new_empty(B.shape), C.new_empty(C.shape), torch.empty_like(B_weight), torch.empty_like(C_weight)
-    return (*shaped, modulation.new_empty(modulation.shape), torch.empty_like(scale), torch.empty_like(shift))
+    return [t.new_empty(t.shape) for t in (B, C, B_weight, C_weight, modulation, bias, scale, shift)]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ARG001

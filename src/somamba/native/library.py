@@ -75,7 +75,7 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
 
 
 def _share_openmp(loaded: ctypes.CDLL) -> None:
-    """Let the kernels run on PyTorch's own threads; where its OpenMP runtime is not found they start threads of their own."""
+    """Let the kernels run on PyTorch's own threads; where its OpenMP runtime is not found they start their own."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("lib*omp*")):
         try:
             runtime = ctypes.CDLL(str(path))

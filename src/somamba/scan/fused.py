@@ -1,7 +1,7 @@
 """Adapter to the official Mamba-3 MIMO kernel of ``mamba_ssm`` (CUDA, extra ``cuda``).
 
-The kernel takes normed B and C and adds bias and rotation itself, so the modulated interfaces go in unchanged. It returns
-no state trajectory. This file only renames arguments and turns axes; it has not been run on a GPU by us.
+The kernel takes normed B and C and adds bias and rotation itself, so the modulated interfaces go in unchanged. It
+returns no state trajectory. This file only renames arguments and turns axes; it has not been run on a GPU by us.
 """
 
 from collections.abc import Callable

@@ -3,6 +3,7 @@
 import torch.nn.functional as F
 from torch import nn
 
+from somamba.models.layers.precision import full
 from somamba.native.depthwise import depthwise_gelu
 from somamba.native.library import usable
 from somamba.shapes import Grid
@@ -16,6 +17,7 @@ class DepthwiseGELU(nn.Conv2d):
 
     def forward(self, grid: Grid) -> Grid:
         """Filter and activate."""
+        grid = full(grid)
         if usable(grid, self.weight):
             return depthwise_gelu(grid, self.weight, self.bias)
         filtered = self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)

@@ -133,7 +133,7 @@ class SOMambaConfig:
             )
         if self.heads % self.mixer.groups:
             raise ConfigError(
-                f"mixer.groups={self.mixer.groups} does not divide the number of heads; choose a divisor of {self.heads}."
+                f"mixer.groups={self.mixer.groups} does not divide the heads; choose a divisor of {self.heads}."
             )
         if self.mixer.rope_fraction not in (0.5, 1):
             raise ConfigError(

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from somamba.models.layers.precision import full
 from somamba.models.so_mamba.config import MixerConfig
 from somamba.models.so_mamba.interface import Modulation
 from somamba.native.interface import modulated_norm
@@ -76,8 +77,7 @@ class Mixer(nn.Module):
         parts = self.in_proj(u)
         # State and decays stay in float32, also under autocast.
         with torch.autocast(u.device.type, enabled=False):
-            parts = {name: part.float() if part.dtype == torch.bfloat16 else part for name, part in parts.items()}
-            return self._scan(parts, modulation)
+            return self._scan({name: full(part) for name, part in parts.items()}, modulation)
 
     def _scan(self, parts: dict[str, Tensor], modulation: Modulation | None) -> Tensor:
         config = self.config
@@ -109,7 +109,8 @@ class Mixer(nn.Module):
         if not self.modulate_raw and usable(B, modulation.values):
             B, C = modulated_norm(B, C, self.B_norm, self.C_norm, *modulation, NORM_EPS)
             return self._split(B), self._split(C)
-        mu_B, nu_B, mu_C, nu_C = (self._split(part).to(B.dtype) for part in modulation.values.chunk(4, dim=-1))
+        biased = modulation.values + modulation.bias
+        mu_B, nu_B, mu_C, nu_C = (self._split(part) for part in biased.chunk(4, dim=-1))
         B, C = self._split(B), self._split(C)
         if self.modulate_raw:
             B, C = modulation.apply(B, mu_B, nu_B), modulation.apply(C, mu_C, nu_C)

@@ -5,7 +5,7 @@ Content  L -> u        access  G -> B', C'        outlet  G -> Y        and neve
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.interface import InterfaceModulation, Modulation
@@ -16,24 +16,26 @@ from somamba.shapes import Grid
 
 
 class Merge(nn.Linear):
-    """W_o: a 1x1 on ``[S, NSR(G)]``, as two products whose sum needs no concatenated copy."""
+    """W_o and the residual: ``X + W_o([S, NSR(G)])``, as two products added in place, without a concatenated copy."""
 
     def __init__(self, readout: int, refined: int, channels: int) -> None:
         super().__init__(readout + refined, channels)
         self.widths = [readout, refined]
 
-    def forward(self, readout: Grid, refined: Grid | None) -> Grid:  # type: ignore[override]
-        """Project both and add."""
-        if refined is None:
-            return F.linear(readout, self.weight, self.bias)
-        of_readout, of_refined = self.weight.split(self.widths, dim=1)
-        merged = F.linear(refined.flatten(0, 2), of_refined, self.bias)
-        merged.addmm_(readout.flatten(0, 2).to(merged.dtype), of_readout.t().to(merged.dtype))
-        return merged.unflatten(0, readout.shape[:3])
+    def forward(self, residual: Tensor, readout: Tensor, refined: Tensor | None) -> Tensor:  # type: ignore[override]
+        """Project both parts and add them to the residual."""
+        parts = [readout] if refined is None else [readout, refined]
+        if torch.is_autocast_enabled(residual.device.type):
+            # In-place products would run in float32: autocast does not reach them.
+            return residual + F.linear(torch.cat(parts, dim=-1), self.weight, self.bias)
+        merged = (residual + self.bias).flatten(0, 2)
+        for part, weight in zip(parts, self.weight.split(self.widths, dim=1), strict=False):
+            merged.addmm_(part.flatten(0, 2), weight.t())
+        return merged.unflatten(0, residual.shape[:3])
 
 
 class OwnershipBlock(nn.Module):
-    """``Y = W_o([S, NSR(G)])`` with S the read-out of a scan over L whose interfaces G modulates."""
+    """``X + W_o([S, NSR(G)])`` with S the read-out of a scan over L whose interfaces G modulates."""
 
     def __init__(self, config: SOMambaConfig, order: str) -> None:
         super().__init__()
@@ -51,8 +53,8 @@ class OwnershipBlock(nn.Module):
         readout = d_model if separate else self.mixer.d_inner
         self.merge = Merge(readout, d_model if routes.outlet else 0, config.channels)
 
-    def forward(self, carrier: Grid, evidence: Grid | None) -> Grid:
-        """Return Y."""
+    def forward(self, features: Tensor, carrier: Grid, evidence: Grid | None) -> Tensor:
+        """Return ``X + Y``: the features X with the block's output added."""
         u = tokenize(self.content_norm(self.content(carrier, evidence)), self.order)
         modulation = None
         if self.access is not None and evidence is not None:
@@ -61,7 +63,7 @@ class OwnershipBlock(nn.Module):
         S = self.mixer(u, modulation)
         read = untokenize(self.out_proj(S), (carrier.shape[1], carrier.shape[2]), self.order)
         refined = None if self.outlet is None or evidence is None else self.outlet(evidence)
-        return self.merge(read, refined)
+        return self.merge(features, read, refined)
 
     def content(self, carrier: Grid, evidence: Grid | None) -> Grid:
         """What is tokenized: L alone. Only the residency ablation adds G."""

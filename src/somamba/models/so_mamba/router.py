@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from somamba.models.layers.depthwise import DepthwiseGELU
+from somamba.models.layers.precision import full
 from somamba.shapes import Grid
 
 
@@ -37,6 +38,10 @@ class BinomialCarrier(nn.Module):
 
     def forward(self, u: Grid) -> Grid:
         """Keep what survives neighbourhood averaging; same shape out as in."""
+        with torch.autocast(u.device.type, enabled=False):
+            return self._smooth(u)
+
+    def _smooth(self, u: Grid) -> Grid:
         channels, size = u.shape[3], u.shape[1:3]
         row = self.taps.to(u.dtype).expand(channels, 1, 1, -1)
         v = F.pad(u.permute(0, 3, 1, 2), (2, 2, 2, 2), mode="reflect")
@@ -67,9 +72,9 @@ class Router(nn.Module):
         pool = self.to_carrier.in_features
         grid = features.shape[:3]
         # Two-dimensional slices go to the matrix product as they lie, without a copy.
-        candidate = self.to_carrier(pools[:, :pool]).unflatten(0, grid)
+        candidate = full(self.to_carrier(pools[:, :pool])).unflatten(0, grid)
         carrier = self.project(candidate)
         if self.to_evidence is None:
             return Streams(carrier, None)
         rejected = candidate - carrier
-        return Streams(carrier, self.to_evidence(pools[:, pool:]).unflatten(0, grid) + rejected)
+        return Streams(carrier, full(self.to_evidence(pools[:, pool:])).unflatten(0, grid) + rejected)

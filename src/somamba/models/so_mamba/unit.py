@@ -38,4 +38,4 @@ class Unit(nn.Module):
     def forward(self, features: Grid) -> Grid:
         """Refine the features of one stage."""
         carrier, evidence = self.router(self.norm(features))
-        return features + self.block(carrier, evidence)
+        return self.block(features, carrier, evidence)

@@ -42,10 +42,49 @@ INLINE void each_pixel(const Depthwise& a, int index, int count, const F& work) 
         }
 }
 
+constexpr int ABREAST = 4;  // pixels of a row filtered together: their taps and most of their neighbours are shared
+
+// As filter<1>, for ABREAST neighbouring pixels inside the grid.
+INLINE void filter_abreast(const Depthwise& a, const float* at, const float* weight, V start, V* to) {
+    const int64_t C = a.channels, row = a.width * C;
+    UNROLL for (int p = 0; p < ABREAST; ++p) to[p] = start;
+    UNROLL for (int i = 0; i < 3; ++i) {
+        const float* line = at + (i - 1) * row - C;
+        const V left = load(weight + 3 * i * C), middle = load(weight + (3 * i + 1) * C), right = load(weight + (3 * i + 2) * C);
+        UNROLL for (int x = 0; x < ABREAST + 2; ++x) {
+            const V value = load(line + x * C);
+            if (x < ABREAST) to[x] = fma(to[x], value, left);
+            if (x >= 1 && x <= ABREAST) to[x - 1] = fma(to[x - 1], value, middle);
+            if (x >= 2) to[x - 2] = fma(to[x - 2], value, right);
+        }
+    }
+}
+
 static void depthwise_forward(const Depthwise& a, int index, int count) {
-    each_pixel(a, index, count, [&](const Edges& edges, int64_t at, int64_t c, int lanes) __attribute__((always_inline)) {
-        store(a.out + at, gelu(filter<1>(a, edges, a.x + at, a.weight + c, load(a.bias + c, lanes), lanes)), lanes);
-    });
+    const int64_t rows = a.batch * a.height, C = a.channels;
+    for (int64_t row = rows * index / count; row < rows * (index + 1) / count; ++row) {
+        const int64_t y = row % a.height;
+        for (int64_t x = 0; x < a.width;) {
+            const bool inside = y > 0 && y + 1 < a.height && x > 0 && x + ABREAST < a.width;
+            const int64_t at = (row * a.width + x) * C;
+            const Edges edges(a, y, x);
+            for (int64_t c = 0; c < C; c += LANES) {
+                const int lanes = C - c < LANES ? (int)(C - c) : LANES;
+                if (inside && lanes == LANES) {
+                    V filtered[ABREAST];
+                    filter_abreast(a, a.x + at + c, a.weight + c, load(a.bias + c), filtered);
+                    UNROLL for (int p = 0; p < ABREAST; ++p) store(a.out + at + p * C + c, gelu(filtered[p]));
+                    continue;
+                }
+                for (int p = 0; p < (inside ? ABREAST : 1); ++p) {
+                    const V start = load(a.bias + c, lanes);
+                    const V filtered = filter<1>(a, edges, a.x + at + p * C + c, a.weight + c, start, lanes);
+                    store(a.out + at + p * C + c, gelu(filtered), lanes);
+                }
+            }
+            x += inside ? ABREAST : 1;
+        }
+    }
 }
 
 // Through the GELU to the filtered grid, and from there to the taps and the bias.

@@ -37,7 +37,8 @@ static void interface_forward(const Interface& a, int index, int count) {
         for (int side = 0; side < 2; ++side) {
             const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
             const float* weight = side ? a.C_weight : a.B_weight;
-            const float* mu = a.modulation ? a.modulation + row * a.modulation_row + 2 * side * width : nullptr;
+            const float* mu = a.modulation + row * a.modulation_row + 2 * side * width;
+            const float* bias = a.modulation_bias + 2 * side * width;
             float* out = (side ? a.C_out : a.B_out) + row * width;
             for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
                 const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
@@ -46,12 +47,10 @@ static void interface_forward(const Interface& a, int index, int count) {
                     for (int64_t j = 0; j < a.n; j += LANES) {
                         const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
                         const int64_t at = (start + v) * a.n + j;
-                        V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
-                        if (mu) {
-                            const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
-                            y = fma(by * a.shift, y, fma(splat(1), up, a.scale));
-                        }
-                        store(out + at, y, lanes);
+                        const V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
+                        const V up = tanh(load(mu + at, lanes) + load(bias + at, lanes));
+                        const V by = tanh(load(mu + width + at, lanes) + load(bias + width + at, lanes));
+                        store(out + at, fma(by * a.shift, y, fma(splat(1), up, a.scale)), lanes);
                     }
             }
         }
@@ -59,8 +58,9 @@ static void interface_forward(const Interface& a, int index, int count) {
 
 static void interface_backward(const Interface& a, const InterfaceGradient& d, int index, int count) {
     const int64_t width = a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
-    float* partial = d.partial + index * (2 * a.n + 2);
-    memset(partial, 0, (2 * a.n + 2) * sizeof(float));
+    const int64_t sums = 2 * a.n + 2 + 4 * width;
+    float* partial = d.partial + index * sums;
+    memset(partial, 0, sums * sizeof(float));
     double dscale = 0, dshift = 0;
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end; ++row) {
@@ -68,11 +68,12 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
         for (int side = 0; side < 2; ++side) {
             const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
             const float* weight = side ? a.C_weight : a.B_weight;
-            const float* mu = a.modulation ? a.modulation + row * a.modulation_row + 2 * side * width : nullptr;
+            const float* mu = a.modulation + row * a.modulation_row + 2 * side * width;
+            const float* bias = a.modulation_bias + 2 * side * width;
             const float* dout = (side ? d.dC : d.dB) + row * width;
             float* dx = (side ? d.C : d.B) + row * width;
-            float* dmu = mu ? d.modulation + row * 4 * width + 2 * side * width : nullptr;
-            float* dweight = partial + side * a.n;
+            float* dmu = d.modulation + row * 4 * width + 2 * side * width;
+            float *dweight = partial + side * a.n, *dbias = partial + 2 * a.n + 2 + 2 * side * width;
             for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
                 const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
                 inverse_rms(x + start * a.n, some, a.n, a.eps, inverse_of);
@@ -84,15 +85,17 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
                         const int64_t at = (start + v) * a.n + j;
                         const V xs = load(x + at, lanes), w = load(weight + j, lanes);
                         V g = load(dout + at, lanes);
-                        if (mu) {
-                            const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
-                            const V normed = xs * w * inv, one = splat(1);
-                            store(dmu + at, g * normed * (one - up * up) * a.scale, lanes);
-                            store(dmu + width + at, g * (one - by * by) * a.shift, lanes);
-                            of_scale = fma(of_scale, g * normed, up);
-                            of_shift = fma(of_shift, g, by);
-                            g = g * fma(one, up, a.scale);
-                        }
+                        const V up = tanh(load(mu + at, lanes) + load(bias + at, lanes));
+                        const V by = tanh(load(mu + width + at, lanes) + load(bias + width + at, lanes));
+                        const V normed = xs * w * inv, one = splat(1);
+                        const V of_mu = g * normed * (one - up * up) * a.scale, of_nu = g * (one - by * by) * a.shift;
+                        store(dmu + at, of_mu, lanes);
+                        store(dmu + width + at, of_nu, lanes);
+                        store(dbias + at, load(dbias + at, lanes) + of_mu, lanes);
+                        store(dbias + width + at, load(dbias + width + at, lanes) + of_nu, lanes);
+                        of_scale = fma(of_scale, g * normed, up);
+                        of_shift = fma(of_shift, g, by);
+                        g = g * fma(one, up, a.scale);
                         store(dweight + j, load(dweight + j, lanes) + g * xs * inv, lanes);
                         g = g * w;
                         along = fma(along, g, xs);

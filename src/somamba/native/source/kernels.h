@@ -44,22 +44,23 @@ struct ScanSizes {
     int64_t partial;   // floats
 };
 
-// B and C of one token row: RMS norm over n, then the affine modulation by G (both optional parts of one pass).
+// B and C of one token row: RMS norm over n, then the affine modulation by G, in one pass.
 struct Interface {
     int64_t rows, vectors, n;                 // vectors = rank * groups of B, and as many of C
     const float *B, *C;                       // rows (vectors n)
     int64_t B_row, C_row;
     const float *B_weight, *C_weight;         // n
-    const float* modulation;                  // rows (4 vectors n): mu_B, nu_B, mu_C, nu_C; null for none
+    const float* modulation;                  // rows (4 vectors n): mu_B, nu_B, mu_C, nu_C, without their bias
     int64_t modulation_row;
+    const float* modulation_bias;             // 4 vectors n
     float scale, shift, eps;
     float *B_out, *C_out;                     // rows (vectors n), contiguous
 };
 
 struct InterfaceGradient {
     const float *dB, *dC;                     // of the outputs, contiguous
-    float *B, *C, *modulation;                // of the inputs, contiguous; modulation null if there was none
-    float* partial;                           // workers (2 n + 2): weights of B and C, scale, shift
+    float *B, *C, *modulation;                // of the inputs, contiguous
+    float* partial;                           // workers (2 n + 2 + 4 vectors n): weights of B and C, scale, shift, bias
 };
 
 // Depthwise 3x3 with zero padding, then GELU, on a contiguous (batch, height, width, channels) grid.

@@ -28,6 +28,19 @@ INLINE void lift(const Scan& a, const Block& block, const Tile& w, int64_t start
         const V content = load(x + t * a.x.token, w.lanes);
         float *v = w.v + t * R * w.v_row, *y = w.y + t * R * LANES;
         const float* corr = block.corr + t * R * R;
+        if constexpr (RC > 0) {  // the lifted vectors stay in registers
+            V lifted[RC];
+            UNROLL for (int r = 0; r < RC; ++r) {
+                lifted[r] = content * load(w.mx + r * LANES);
+                store(v + r * w.v_row, lifted[r]);
+            }
+            UNROLL for (int r = 0; r < RC; ++r) {
+                V total = lifted[0] * corr[r * RC];
+                UNROLL for (int u = 1; u < RC; ++u) total = fma(total, lifted[u], corr[r * RC + u]);
+                store(y + r * LANES, total);
+            }
+            continue;
+        }
         for (int64_t r = 0; r < R; ++r) store(v + r * w.v_row, content * load(w.mx + r * LANES));
         for (int64_t r = 0; r < R; ++r) {
             V total = load(v) * corr[r * R];

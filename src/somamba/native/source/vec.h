@@ -147,22 +147,22 @@ INLINE vf inverse(vf x) {
     return y + y * (1.0f - x * y);
 }
 
-// exp, relative error below 2e-7 for |x| < 87: split off the power of two, polynomial on the rest (own minimax fit).
-INLINE vf exp_(vf x) {
-    x = clamp(x, -87.0f, 88.0f);
+// 2^t: the integer part goes to the exponent, a polynomial (own minimax fit, 8e-8) makes the rest.
+INLINE vf exp2_(vf t) {
+    t = clamp(t, -126.0f, 127.0f);
     const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits
-    vf shifted = x * 1.44269504f + magic;
-    vf n = shifted - magic;
-    vf r = x - n * 0.693359375f;
-    r = r + n * 2.12194440e-4f;
-    vf q = 0.00139517174f * r + 0.00836959854f;
-    q = q * r + 0.0416661873f;
-    q = q * r + 0.166665122f;
-    q = q * r + 0.5f;
-    vf e = r * r * q + r + 1.0f;
-    vi power = ((vi)shifted - 0x4B400000 + 127) << 23;
-    return e * (vf)power;
+    vf shifted = t + magic;
+    vf r = t - (shifted - magic);
+    vf q = 0.00132763528f * r + 0.00967565547f;
+    q = q * r + 0.055507145f;
+    q = q * r + 0.240221176f;
+    q = q * r + 0.693146966f;
+    q = q * r + 1.00000007f;
+    return (vf)((vi)q + ((vi)shifted << 23));
 }
+
+// Relative error about 1e-7 * (1 + |x|), which is absolute accuracy wherever the kernels use it.
+INLINE vf exp_(vf x) { return exp2_(x * 1.44269504f); }
 
 INLINE vf sigmoid_(vf x) { return inverse(1.0f + exp_(-x)); }
 
@@ -230,15 +230,19 @@ INLINE void normal_(vf x, vf& below, vf& slope) {
     slope = x * e * 0.398942280f;
 }
 
-INLINE V gelu(V x) {
-    V r;
-    EACH {
-        vf below, slope;
-        normal_(x.a[j_], below, slope);
-        r.a[j_] = x.a[j_] * below;
-    }
-    return r;
+// x Phi(x) = max(x, 0) - |x| Phi(-|x|)
+INLINE vf gelu_(vf x) {
+    vf zero = {}, size = x < zero ? -x : x;
+    vf t = inverse(1.0f + 0.3275911f * 0.707106781f * size);
+    vf q = 0.5f * 1.061405429f * t - 0.5f * 1.453152027f;
+    q = q * t + 0.5f * 1.421413741f;
+    q = q * t - 0.5f * 0.284496736f;
+    q = q * t + 0.5f * 0.254829592f;
+    vf above = x > zero ? x : zero;
+    above = x != x ? x : above;
+    return above - size * (q * t) * exp_(-0.5f * x * x);
 }
+INLINE V gelu(V x) { V r; EACH r.a[j_] = gelu_(x.a[j_]); return r; }
 INLINE V gelu_slope(V x) {
     V r;
     EACH {

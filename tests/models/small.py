@@ -1,0 +1,76 @@
+"""Networks of a few thousand weights, and measurements for them."""
+
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
+from somamba.physics.encoding import encoding
+from somamba.physics.operator import LinearOperator
+
+Network = TypeVar("Network", bound=nn.Module)
+
+SMALL = SOMambaConfig(
+    groups=2,
+    units=1,
+    channels=12,
+    d_model=8,
+    interface=InterfaceConfig(hidden=6),
+    mixer=MixerConfig(d_state=8, d_head=8, rank=2),
+)
+
+
+def shrink(config: Any, **changes: Any) -> Any:
+    """The same network with few channels; other networks than SO-Mamba are taken as they are."""
+    if isinstance(config, SOMambaConfig):
+        sizes = {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")}
+        mixer = replace(config.mixer, d_state=8, d_head=8, rank=2)
+        config = replace(config, **sizes, mixer=mixer, interface=replace(config.interface, hidden=6))
+    known = {field.name for field in fields(config)}
+    return replace(config, **{name: value for name, value in changes.items() if name in known})
+
+
+def perturb(network: Network, seed: int = 0) -> Network:
+    """Move every parameter away from where it starts: zero-initialised layers would hide what lies behind them."""
+    rng = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=rng))
+    return network
+
+
+def measure(
+    size: tuple[int, int] = (14, 18), *, batch: int = 1, coils: int = 1, maps: bool = False, seed: int = 0
+) -> tuple[Tensor, LinearOperator]:
+    """Random images, their k-space under a random column mask, and the operator; with or without sensitivity maps."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, dtype=torch.complex64, generator=rng)
+
+    mask = torch.rand(batch, 1, 1, size[1], generator=rng) < 0.4
+    mask[..., size[1] // 2] = True
+    if not maps:
+        A = encoding(mask)
+        return A(normal(batch, coils, *size)), A
+    sensitivities = normal(batch, coils, *size)
+    A = encoding(mask, sensitivities / sensitivities.abs().square().sum(dim=1, keepdim=True).sqrt())
+    return A(normal(batch, 1, *size)), A
+
+
+def gradients(
+    network: nn.Module, y: Tensor, A: LinearOperator, seed: int = 0
+) -> tuple[Tensor, dict[str, Tensor | None]]:
+    """The image, and the gradient of every parameter for a random cotangent."""
+    network.zero_grad()
+    image = network(y, A)
+    cotangent = torch.randn(image.shape, dtype=image.dtype, generator=torch.Generator().manual_seed(seed))
+    image.backward(cotangent)
+    return image.detach(), {name: parameter.grad for name, parameter in network.named_parameters()}
+
+
+def relative_error(value: Tensor, right: Tensor) -> float:
+    """``max |a - b| / max |b|``."""
+    return float((value - right).abs().max() / right.abs().max())

@@ -1,0 +1,60 @@
+"""Evidence changes how content is written and read: Eqs. 17-18."""
+
+import pytest
+import torch
+
+from models.small import perturb
+from somamba.models.so_mamba.config import InterfaceConfig
+from somamba.models.so_mamba.interface import InterfaceModulation, Modulation
+
+
+def test_an_untrained_interface_modulates_nothing(rng):
+    evidence = torch.randn(2, 3, 4, 8, generator=rng)
+    modulation = InterfaceModulation(8, 5, InterfaceConfig())(evidence)
+    assert modulation.values.shape == (2, 3, 4, 20)
+    assert not modulation.values.any()
+    interface = torch.randn(2, 3, 4, 5, generator=rng)
+    mu, nu, _, _ = modulation.values.chunk(4, dim=-1)
+    assert torch.equal(modulation.apply(interface, mu, nu), interface)
+
+
+def test_the_modulation_is_eq_18():
+    modulation = Modulation(torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
+    out = modulation.apply(torch.tensor(3.0), torch.tensor(0.5), torch.tensor(-2.0))
+    assert out.item() == pytest.approx(3 * (1 + 0.1 * 0.46211716) - 0.2 * 0.96402758)
+
+
+@pytest.mark.parametrize("value", [-1e4, 1e4])
+def test_the_modulation_is_bounded_by_its_strengths(value):
+    modulation = Modulation(torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
+    out = modulation.apply(torch.tensor(1.0), torch.tensor(value), torch.tensor(value))
+    assert 1 - 0.3 - 1e-6 <= out.item() <= 1 + 0.3 + 1e-6
+
+
+def test_every_token_speaks_for_itself(rng):
+    modulate = perturb(InterfaceModulation(8, 5, InterfaceConfig()))
+    evidence = torch.randn(1, 3, 4, 8, generator=rng, requires_grad=True)
+    modulate(evidence).values[0, 1, 2].sum().backward()
+    assert evidence.grad[0, 1, 2].any()
+    assert evidence.grad.flatten(0, 2).any(dim=1).sum() == 1
+
+
+def test_a_hidden_width_of_zero_is_a_single_linear_layer():
+    modulate = InterfaceModulation(8, 5, InterfaceConfig(hidden=0))
+    assert isinstance(modulate.project, torch.nn.Linear)
+    assert modulate.project.weight.shape == (20, 8)
+    assert (
+        sum(p.numel() for p in InterfaceModulation(96, 64, InterfaceConfig()).project.parameters())
+        == 97 * 24 + 25 * 256
+    )
+
+
+def test_strengths_are_fixed_unless_asked_for():
+    fixed = InterfaceModulation(8, 5, InterfaceConfig(scale=0.3, shift=0.4))
+    learned = InterfaceModulation(8, 5, InterfaceConfig(scale=0.3, shift=0.4, learned_strengths=True))
+    for modulate in (fixed, learned):
+        assert modulate.scale.item() == pytest.approx(0.3)
+        assert modulate.shift.item() == pytest.approx(0.4)
+    assert not {"scale", "shift"} & set(dict(fixed.named_parameters()))
+    assert not {"scale", "shift"} & set(fixed.state_dict())
+    assert {"scale", "shift"} <= set(dict(learned.named_parameters()))

@@ -1,0 +1,248 @@
+"""The network as a whole: unrolled, consistent with the data after every group, the same on every path through it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models.small import SMALL, gradients, measure, perturb, relative_error
+from native.machine import needs_native
+from somamba.errors import InputError
+from somamba.models.so_mamba.config import Routes, SOMambaConfig
+from somamba.models.so_mamba.model import Decoder, Embedding, SOMamba
+from somamba.physics.encoding import encoding
+
+
+def build(config=SMALL, **changes):
+    torch.manual_seed(0)
+    return perturb(SOMamba(replace(config, **changes)))
+
+
+def test_the_default_network_has_the_parameters_of_the_paper():
+    count = sum(parameter.numel() for parameter in SOMamba().parameters())
+    assert count == 1_811_352
+    assert count == pytest.approx(1.81e6, rel=0.01)
+
+
+def test_an_untrained_network_returns_the_zero_filled_image():
+    y, A = measure(batch=2)
+    with torch.no_grad():
+        torch.testing.assert_close(SOMamba(SMALL)(y, A), A.adjoint(y))
+
+
+@pytest.mark.parametrize("patch", [1, 2, 3])
+def test_the_embedding_is_a_convolution_with_kernel_and_stride_of_the_patch(patch, rng):
+    embed = Embedding(2, patch, 5)
+    image = torch.randn(2, 4, 6, 12, generator=rng)
+    weight = embed.project.weight.view(5, 4, patch, patch)
+    expected = F.conv2d(image, weight, embed.project.bias, stride=patch).permute(0, 2, 3, 1)
+    torch.testing.assert_close(embed(image), F.layer_norm(expected, (5,), embed.norm.weight, embed.norm.bias))
+
+
+@pytest.mark.parametrize("patch", [1, 2, 3])
+def test_the_decoder_is_a_pixel_shuffle(patch, rng):
+    decode = perturb(Decoder(2, patch, 5))
+    features = torch.randn(2, 4, 6, 5, generator=rng)
+    expected = F.pixel_shuffle(decode.project(decode.norm(features)).permute(0, 3, 1, 2), patch)
+    torch.testing.assert_close(decode(features), expected)
+
+
+MODES = {"single coil": ({}, {}), "coil channels": ({"coils": 3}, {"coils": 3})}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [(14, 18), (15, 17)], ids=str)
+def test_measured_samples_are_kept_after_every_group(mode, size):
+    config, scan = MODES[mode]
+    network = build(groups=3, **config)
+    y, A = measure(size, batch=2, **scan)
+    images = []
+    for group in network.groups:
+        group.register_forward_hook(lambda _group, _args, out: images.append(out[0]))
+    with torch.no_grad():
+        network(y, A)
+    assert len(images) == 3
+    for image in images:
+        assert relative_error(A(image), y) < 2e-6
+    assert relative_error(images[0], A.adjoint(y)) > 1e-2  # and yet each group has done something
+    assert relative_error(images[2], images[1]) > 1e-2
+
+
+def test_sensitivity_maps_bring_the_image_closer_to_the_data_in_every_group():
+    network = build(groups=2)
+    y, A = measure(coils=3, maps=True)
+    residuals = []
+    for group in network.groups:
+        group.consistency.register_forward_hook(
+            lambda _module, args, out: residuals.append([(y - A(x)).norm().item() for x in (args[0], out)])
+        )
+    with torch.no_grad():
+        network(y, A)
+    assert all(after < 0.3 * before for before, after in residuals)
+
+
+@needs_native
+def test_compiled_kernels_and_pytorch_alone_agree(request):
+    network = build()
+    y, A = measure((15, 18), batch=2)
+    image, found = gradients(network, y, A)
+    request.getfixturevalue("without_native")
+    plain, expected = gradients(network, y, A)
+    assert not torch.equal(image, plain)  # two paths were taken
+    assert relative_error(image, plain) < 2e-5
+    wrong = {name: relative_error(found[name], expected[name]) for name in found}
+    assert {name: error for name, error in wrong.items() if not error < 2e-4} == {}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"carry_features": True, "units": 2, "scan_orders": ("rows", "columns_reversed")}], ids=str
+)
+def test_recomputation_changes_neither_image_nor_gradients(changes):
+    y, A = measure()
+    (image, found), (again, recomputed) = (
+        gradients(build(recompute=recompute, **changes).train(), y, A) for recompute in (False, True)
+    )
+    assert torch.equal(image, again)
+    assert all(torch.equal(found[name], recomputed[name]) for name in found)
+
+
+def test_recomputation_forgets_the_activations_of_a_unit():
+    def kept(recompute):
+        network = build(recompute=recompute).train()
+        y, A = measure()
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.numel()) or t, lambda t: t):
+            network(y, A)
+        return sum(saved)
+
+    assert kept(recompute=True) < 0.5 * kept(recompute=False)
+
+
+def test_autocast_stays_close_to_float32():
+    network = build()
+    y, A = measure((32, 32))
+    with torch.no_grad():
+        exact = network(y, A)
+        with torch.autocast("cpu", torch.bfloat16):
+            under = network(y, A)
+    assert under.dtype == torch.complex64
+    assert not torch.equal(under, exact)
+    assert relative_error(under, exact) < 1e-2
+
+
+def test_measured_samples_are_kept_under_autocast():
+    y, A = measure((16, 16))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        image = build()(y, A)
+    assert relative_error(A(image), y) < 2e-6
+
+
+def test_training_under_autocast_gives_finite_gradients():
+    network = build()
+    y, A = measure((16, 16))
+    with torch.autocast("cpu", torch.bfloat16):
+        image = network(y, A)
+    image.abs().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in network.parameters())
+
+
+SWITCHES = {
+    "pointwise projection": {"router": replace(SMALL.router, projection="pointwise")},
+    "stride": {"router": replace(SMALL.router, compaction="stride")},
+    "linear modulation": {"interface": replace(SMALL.interface, hidden=0)},
+    "learned strengths": {"interface": replace(SMALL.interface, learned_strengths=True)},
+    "modulation before the norm": {"interface": replace(SMALL.interface, position="before_norm")},
+    "strong scale, no shift": {"interface": replace(SMALL.interface, scale=0.5, shift=0.0)},
+    "full rotary": {"mixer": replace(SMALL.mixer, rope_fraction=1.0)},
+    "softplus decay": {"mixer": replace(SMALL.mixer, decay="softplus")},
+    "tied decay": {"mixer": replace(SMALL.mixer, tie_decay=True)},
+    "tied interfaces": {"mixer": replace(SMALL.mixer, tie_interfaces=True)},
+    "odd mixer": {"mixer": replace(SMALL.mixer, expand=3, rank=3, groups=3, d_state=7)},
+    "patch 1": {"patch": 1},
+    "patch 4": {"patch": 4},
+    "two orders": {"units": 2, "scan_orders": ("rows", "columns")},
+    "reversed orders": {"units": 3, "scan_orders": ("rows_reversed", "columns_reversed")},
+    "carried features": {"carry_features": True},
+    "separate output projection": {"output_projection": "separate"},
+    "inverted bottleneck": {"outlet_ratio": 2},
+    "soft consistency": {"consistency": "soft"},
+    "proximal consistency": {"consistency": "proximal"},
+    "residency by a 1x1": {"routes": Routes(residency=True), "residency_mix": "concat"},
+    "residency by a sum": {"routes": Routes(residency=True), "residency_mix": "sum"},
+    "other widths": {"channels": 16, "d_model": 4, "mixer": replace(SMALL.mixer, d_head=2)},
+}
+SAME_NUMBERS = {
+    "hard consistency": {"consistency": "hard"},
+    "chunked backend": {"mixer": replace(SMALL.mixer, backend="chunked")},
+    "reference backend": {"mixer": replace(SMALL.mixer, backend="reference")},
+    "recomputation": {"recompute": True},
+}
+
+
+@pytest.mark.parametrize("name", SWITCHES | SAME_NUMBERS)
+def test_every_switch_builds_runs_and_trains(name):
+    network = build(**(SWITCHES | SAME_NUMBERS)[name])
+    y, A = measure((13, 15))
+    image, found = gradients(network, y, A)
+    assert image.shape == (1, 1, 13, 15)
+    assert image.isfinite().all()
+    assert [key for key, gradient in found.items() if gradient is None or not gradient.any()] == []
+    assert all(gradient.isfinite().all() for gradient in found.values())
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_every_switch_changes_the_result_of_the_same_seed(name):
+    y, A = measure((13, 15))
+    with torch.no_grad():
+        assert relative_error(build(**SWITCHES[name])(y, A), build()(y, A)) > 1e-4
+
+
+@pytest.mark.parametrize("name", SAME_NUMBERS)
+def test_other_ways_to_the_same_numbers(name):
+    y, A = measure((13, 15))
+    with torch.no_grad():
+        assert relative_error(build(**SAME_NUMBERS[name])(y, A), build()(y, A)) < 1e-5
+
+
+def test_unit_i_takes_order_i_again_from_the_first():
+    network = SOMamba(replace(SMALL, groups=1, units=3, scan_orders=("rows", "columns")))
+    assert [unit.block.order for unit in network.groups[0].units] == ["rows", "columns", "rows"]
+
+
+@pytest.mark.parametrize(("patch", "smallest"), [(1, 3), (2, 5), (4, 9)])
+def test_the_smallest_image_runs_and_a_smaller_one_is_refused(patch, smallest):
+    network = build(patch=patch)
+    y, A = measure((smallest, smallest))
+    with torch.no_grad():
+        assert network(y, A).isfinite().all()
+        for size in ((smallest - 1, smallest), (smallest, smallest - 1)):
+            with pytest.raises(InputError, match=f"at least {smallest}x{smallest}, got {size[0]}x{size[1]}"):
+                network(*measure(size))
+
+
+def test_coils_that_the_network_was_not_built_for_are_refused_with_the_remedies():
+    y, A = measure(coils=3)
+    with pytest.raises(InputError, match=r"built for 1 image channel\(s\), the operator gives 3") as caught:
+        build()(y, A)
+    assert "sensitivity maps" in str(caught.value)
+    with pytest.raises(InputError, match="built for 3"):
+        build(coils=3)(*measure())
+    with pytest.raises(InputError, match="built for 3"):
+        build(coils=3)(*measure(coils=3, maps=True))
+
+
+def test_hard_consistency_with_overlapping_coils_is_refused():
+    with pytest.raises(InputError, match="Use 'proximal'"):
+        build(consistency="hard")(*measure(coils=3, maps=True))
+
+
+def test_the_default_configuration_is_taken_where_none_is_given():
+    assert SOMamba().config == SOMambaConfig()
+
+
+def test_a_fully_sampled_scan_comes_back_unchanged():
+    y, _ = measure()
+    A = encoding(torch.ones(18))
+    with torch.no_grad():
+        assert relative_error(build()(y, A), A.adjoint(y)) < 1e-5

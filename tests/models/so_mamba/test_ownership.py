@@ -1,0 +1,156 @@
+"""Content comes from L alone; G reaches the interfaces and the output, and never the state's content."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models.small import SMALL, perturb, shrink
+from somamba.models.so_mamba.config import Routes
+from somamba.models.so_mamba.ownership import Merge, OwnershipBlock
+from somamba.models.so_mamba.unit import Unit
+from somamba.models.so_mamba.variants import VARIANTS
+
+POOL = SMALL.channels // 2
+
+
+def seen_by_the_scan(config, rng):
+    """Features entering the router, the content tokens u, the scan's B and C, and the output Y of one unit."""
+    unit = perturb(Unit(config, "rows"))
+    features = torch.randn(2, 5, 7, config.channels, generator=rng, requires_grad=True)
+    seen = {}
+    unit.block.mixer.register_forward_pre_hook(lambda _module, args: seen.update(u=args[0]))
+    unit.block.mixer.scan.register_forward_pre_hook(lambda _module, args: seen.update(B=args[0].B, C=args[0].C))
+    seen["Y"] = unit.block(*unit.router(features))
+    return features, seen
+
+
+def gradient(value, features):
+    """Of a random combination of all values."""
+    cotangent = torch.randn(value.shape, generator=torch.Generator().manual_seed(1))
+    return torch.autograd.grad(value, features, cotangent, retain_graph=True)[0]
+
+
+def check_contract(config, rng):
+    features, seen = seen_by_the_scan(config, rng)
+    of_content = gradient(seen["u"], features)
+    assert of_content[..., :POOL].any()
+    assert not of_content[..., POOL:].any(), "the evidence pool reaches the content tokens"
+
+
+KEEPING = ("so_mamba", "sor_router", "without_access", "without_outlet", "tied_decay", "tied_interfaces")
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_content_does_not_see_the_evidence_pool(name, rng):
+    check_contract(shrink(VARIANTS[name]), rng)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"router": replace(SMALL.router, projection="pointwise")},
+        {"router": replace(SMALL.router, compaction="stride")},
+        {"interface": replace(SMALL.interface, position="before_norm")},
+        {"output_projection": "separate"},
+        {"outlet_ratio": 2},
+    ],
+    ids=str,
+)
+def test_no_switch_but_residency_breaks_the_contract(changes, rng):
+    check_contract(replace(SMALL, **changes), rng)
+
+
+@pytest.mark.parametrize("mix", ["sum", "concat"])
+def test_the_residency_ablation_fails_the_same_check(mix, rng):
+    config = replace(shrink(VARIANTS["content_residency"]), residency_mix=mix)
+    with pytest.raises(AssertionError, match="the evidence pool reaches the content tokens"):
+        check_contract(config, rng)
+
+
+@pytest.mark.usefixtures("without_native")
+def test_the_contract_holds_without_compiled_kernels(rng):
+    check_contract(SMALL, rng)
+
+
+def reached(config, rng):
+    features, seen = seen_by_the_scan(config, rng)
+    return {name for name, value in seen.items() if gradient(value, features)[..., POOL:].any()}
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("so_mamba", {"B", "C", "Y"}),
+        ("without_access", {"Y"}),
+        ("without_outlet", {"B", "C", "Y"}),
+        ("sor_router", set()),
+        ("content_residency", {"u", "B", "C", "Y"}),
+    ],
+)
+def test_the_evidence_pool_reaches_what_its_routes_say(name, places, rng):
+    assert reached(shrink(VARIANTS[name]), rng) == places
+
+
+def test_access_changes_the_output_through_the_state_alone(rng):
+    config = replace(SMALL, routes=Routes(outlet=False))
+    block = perturb(OwnershipBlock(config, "rows"))
+    carrier, evidence, other = torch.randn(3, 1, 5, 7, SMALL.d_model, generator=rng)
+    assert not torch.allclose(block(carrier, evidence), block(carrier, other))
+    untrained = OwnershipBlock(config, "rows")
+    torch.testing.assert_close(untrained(carrier, evidence), untrained(carrier, other))
+
+
+@pytest.mark.parametrize("order", ["rows", "rows_reversed", "columns", "columns_reversed"])
+def test_the_order_of_the_scan_only_reorders_the_scan(order, rng):
+    """Turning the grid, walking it row by row and turning back is the same as walking it in the other order."""
+    config = replace(SMALL, routes=Routes(outlet=False))
+    block, plain = (perturb(OwnershipBlock(config, kind)) for kind in (order, "rows"))
+    plain.load_state_dict(block.state_dict())
+    carrier, evidence = torch.randn(2, 1, 5, 7, SMALL.d_model, generator=rng)
+
+    def turn(grid):
+        grid = grid.transpose(1, 2) if order.startswith("columns") else grid
+        return grid.flip(1, 2) if order.endswith("reversed") else grid
+
+    def turn_back(grid):
+        grid = grid.flip(1, 2) if order.endswith("reversed") else grid
+        return grid.transpose(1, 2) if order.startswith("columns") else grid
+
+    torch.testing.assert_close(block(carrier, evidence), turn_back(plain(turn(carrier), turn(evidence))))
+
+
+def test_the_separate_output_projection_comes_first(rng):
+    merged, separate = (
+        OwnershipBlock(replace(SMALL, output_projection=kind), "rows") for kind in ("merged", "separate")
+    )
+    inner = SMALL.mixer.expand * SMALL.d_model
+    assert merged.merge.weight.shape == (SMALL.channels, inner + SMALL.d_model)
+    assert separate.out_proj.weight.shape == (SMALL.d_model, inner)
+    assert separate.merge.weight.shape == (SMALL.channels, 2 * SMALL.d_model)
+    carrier, evidence = torch.randn(2, 1, 5, 7, SMALL.d_model, generator=rng)
+    assert separate(carrier, evidence).shape == (1, 5, 7, SMALL.channels)
+
+
+def test_merging_is_one_linear_layer_on_both(rng):
+    merge = Merge(6, 4, 5)
+    readout, refined = torch.randn(2, 3, 4, 6, generator=rng), torch.randn(2, 3, 4, 4, generator=rng)
+    expected = F.linear(torch.cat([readout, refined], dim=-1), merge.weight, merge.bias)
+    torch.testing.assert_close(merge(readout, refined), expected)
+    turned = readout.transpose(1, 2).contiguous().transpose(1, 2)
+    torch.testing.assert_close(merge(turned, refined), expected)
+    alone = Merge(6, 0, 5)
+    torch.testing.assert_close(alone(readout, None), F.linear(readout, alone.weight, alone.bias))
+
+
+def test_gradients_of_the_merge_are_those_of_one_linear_layer(rng):
+    merge = Merge(6, 4, 5).double()
+    readout = torch.randn(1, 2, 3, 6, dtype=torch.float64, generator=rng, requires_grad=True)
+    refined = torch.randn(1, 2, 3, 4, dtype=torch.float64, generator=rng, requires_grad=True)
+    assert torch.autograd.gradcheck(merge, (readout, refined), fast_mode=True)
+    leaves = (readout, refined, merge.weight, merge.bias)
+    joined = F.linear(torch.cat([readout, refined], dim=-1), merge.weight, merge.bias)
+    ours, right = (torch.autograd.grad(out.square().sum(), leaves) for out in (merge(readout, refined), joined))
+    for one, other in zip(ours, right, strict=True):
+        torch.testing.assert_close(one, other)

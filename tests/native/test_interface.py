@@ -1,0 +1,150 @@
+"""The compiled norm and modulation of B and C is the formula of Eq. 18, in value and gradient."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.library import opcheck
+
+from native.machine import INSTRUCTION_SETS, needs_native
+from somamba.native.interface import modulated_norm
+
+pytestmark = needs_native
+
+EPS = 1e-5
+NAMES = ("B'", "C'", "B", "C", "B_weight", "C_weight", "modulation", "scale", "shift")
+SIZES = [
+    ((2, 3), 4, 16),
+    ((1, 1), 1, 1),
+    ((1, 5), 3, 7),
+    ((2, 7), 2, 33),
+    ((3, 2), 300, 5),
+    ((5,), 4, 16),
+    ((2, 2, 3), 2, 8),
+]
+
+
+def made(rows, vectors, n, *, seed=0, size=1.0):
+    """Arguments, and a gradient for each of the two outputs."""
+    rng = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(shape, generator=rng)
+
+    width = vectors * n
+    interfaces = [size * normal(*rows, width), size * normal(*rows, width)]
+    weights = [1 + 0.3 * normal(n), 1 + 0.3 * normal(n)]
+    strengths = [torch.tensor(0.4), torch.tensor(0.7)]
+    return [*interfaces, *weights, normal(*rows, 4 * width), *strengths], [normal(*rows, width), normal(*rows, width)]
+
+
+def exact(B, C, B_weight, C_weight, modulation, scale, shift):
+    mu_B, nu_B, mu_C, nu_C = modulation.chunk(4, dim=-1)
+    out = []
+    for interface, weight, mu, nu in ((B, B_weight, mu_B, nu_B), (C, C_weight, mu_C, nu_C)):
+        normed = F.rms_norm(interface.unflatten(-1, (-1, len(weight))), weight.shape, weight, EPS).flatten(-2)
+        out.append(normed * (1 + scale * torch.tanh(mu)) + shift * torch.tanh(nu))
+    return tuple(out)
+
+
+def native(*arguments):
+    return modulated_norm(*arguments, EPS)
+
+
+def differentiate(run, arguments, cotangents):
+    leaves = [argument.detach().requires_grad_() for argument in arguments]
+    out = run(*leaves)
+    return *out, *torch.autograd.grad(out, leaves, cotangents)
+
+
+def agrees(arguments, cotangents, tolerance=3e-6, scale=0.0):
+    result = differentiate(native, arguments, cotangents)
+    oracle = differentiate(exact, [a.double() for a in arguments], [c.double() for c in cotangents])
+    walk = arguments[4].numel() ** 0.5  # what so many terms of either sign add up to
+    for name, ours, right in zip(NAMES, result, oracle, strict=True):
+        assert ours.shape == right.shape
+        size = right.abs().max().clamp(min=walk if name in ("scale", "shift") else scale)
+        assert (ours.double() - right).abs().max() <= tolerance * size, name
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_value_and_gradients_at_odd_sizes(size):
+    # A norm over one entry leaves only its sign: the gradient of B and C is then nothing but what eps lets through.
+    agrees(*made(*size), scale=0.1 if size[-1] == 1 else 0.0)
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+def test_every_instruction_set_is_right(name, instruction_set):
+    instruction_set(name)
+    for size in SIZES[0], SIZES[2], SIZES[3]:
+        agrees(*made(*size))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_any_number_of_threads_is_right(count, threads):
+    threads(count)
+    agrees(*made((1, 5), 4, 16))
+
+
+def test_many_rows_do_not_blur_the_gradients_of_the_strengths():
+    agrees(*made((2, 3000), 4, 16))
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-3, 1e6])
+def test_small_and_large_interfaces(size):
+    agrees(*made((2, 3), 4, 16, size=size), tolerance=1e-5)
+
+
+def test_zero_interfaces_give_the_shift_alone():
+    arguments, cotangents = made((2, 3), 4, 16)
+    arguments[0] = torch.zeros_like(arguments[0])
+    shifted = arguments[6] * torch.tanh(arguments[4].chunk(4, dim=-1)[1])
+    torch.testing.assert_close(native(*arguments)[0], shifted)
+    assert all(tensor.isfinite().all() for tensor in differentiate(native, arguments, cotangents))
+
+
+def test_slices_of_one_projection_are_read_in_place():
+    arguments, cotangents = made((2, 6), 2, 12)
+    expected = differentiate(native, arguments, cotangents)
+    B, C = torch.cat([arguments[0], arguments[1], torch.full((2, 6, 5), torch.nan)], dim=-1).split([24, 24, 5], dim=-1)[
+        :2
+    ]
+    assert not B.is_contiguous()
+    result = differentiate(native, [B, C, *arguments[2:]], cotangents)
+    assert all(torch.equal(*pair) for pair in zip(result, expected, strict=True))
+
+
+@pytest.mark.parametrize(
+    "turn", [lambda t: t.mT.contiguous().mT, lambda t: t.transpose(0, 1).contiguous().transpose(0, 1)]
+)
+def test_memory_layout_does_not_matter(turn):
+    arguments, cotangents = made((3, 6), 2, 12)
+    expected = differentiate(native, arguments, cotangents)
+    turned = [turn(a) if a.ndim == 3 else a for a in arguments]
+    result = differentiate(native, turned, [turn(c) for c in cotangents])
+    assert all(torch.equal(*pair) for pair in zip(result, expected, strict=True))
+
+
+def test_B_and_C_may_be_the_same_tensor():
+    arguments, cotangents = made((2, 6), 2, 12)
+    shared = arguments[0].clone().requires_grad_()
+    out = native(shared, shared, *arguments[2:])
+    (gradient,) = torch.autograd.grad(out, shared, cotangents)
+    apart = differentiate(native, [arguments[0], arguments[0], *arguments[2:]], cotangents)
+    torch.testing.assert_close(gradient, apart[2] + apart[3])
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("poisoned", [0, 1, 4])
+def test_nan_stays_nan(name, poisoned, instruction_set):
+    instruction_set(name)
+    arguments, _ = made((2, 3), 4, 16)
+    arguments[poisoned][0, 1] = torch.nan
+    B, C = native(*arguments)
+    assert B[0, 1].isnan().all() == (poisoned in (0, 4))
+    assert C[0, 1].isnan().all() == (poisoned in (1, 4))
+    assert not B[1].isnan().any()
+
+
+def test_pytorch_accepts_the_operator():
+    arguments, _ = made((2, 5), 2, 8)
+    opcheck(torch.ops.somamba.modulated_norm, (*(argument.requires_grad_() for argument in arguments), EPS))

@@ -1,0 +1,172 @@
+"""The choice of a backend is explicit, or automatic and logged; never silent."""
+
+import logging
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from native.machine import needs_native
+from scan.made import random_arguments, relative_error, to
+from somamba.errors import BackendError, InputError, UnknownNameError
+from somamba.scan import backends
+from somamba.scan.backends import BACKENDS, Request, choose, scan
+from somamba.scan.inputs import ScanInputs
+
+RUNS_HERE = ("native", "chunked", "reference")
+
+
+@pytest.fixture
+def inputs():
+    return ScanInputs(**to(random_arguments(tokens=40), torch.float32))
+
+
+def skip_unless_it_runs(name):
+    if reason := BACKENDS[name].why_not(Request()):
+        pytest.skip(f"{name}: {reason}")
+
+
+@needs_native
+def test_auto_takes_the_compiled_kernel_on_the_cpu():
+    assert choose("auto", Request()) is BACKENDS["native"]
+    assert choose("auto", Request(keep_states=True)) is BACKENDS["native"]
+
+
+def test_auto_takes_chunked_for_float64():
+    assert choose("auto", Request(dtype=torch.float64)) is BACKENDS["chunked"]
+
+
+@pytest.mark.usefixtures("without_native")
+def test_auto_takes_chunked_where_the_kernel_is_missing(inputs):
+    assert choose("auto", Request()) is BACKENDS["chunked"]
+    assert torch.equal(scan(inputs).readout, scan(inputs, backend="chunked").readout)
+
+
+def test_auto_takes_chunked_on_a_device_without_kernels(monkeypatch):
+    monkeypatch.setattr(backends, "installed", lambda _module: False)
+    backends._automatic.cache_clear()
+    assert choose("auto", Request(device="cuda")) is BACKENDS["chunked"]
+    backends._automatic.cache_clear()
+
+
+def test_auto_takes_the_official_kernel_on_cuda(monkeypatch):
+    monkeypatch.setattr(backends, "installed", lambda _module: True)
+    backends._automatic.cache_clear()
+    assert choose("auto", Request(device="cuda")) is BACKENDS["fused"]
+    assert choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["chunked"]
+    backends._automatic.cache_clear()
+
+
+def test_the_automatic_choice_is_logged_with_the_reasons(caplog):
+    backends._automatic.cache_clear()
+    with caplog.at_level(logging.INFO, logger=backends.__name__):
+        choose("auto", Request(dtype=torch.float64))
+    assert "'chunked'" in caplog.text
+    assert "not 'fused' (it needs a CUDA device" in caplog.text
+    assert "not 'native' (it computes in float32, not torch.float64)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "reason"),
+    [
+        ("fused", Request(), "it needs a CUDA device, the tensors are on 'cpu'"),
+        ("fused", Request(device="cuda", keep_states=True), "the fused kernel does not hand out the state trajectory"),
+        ("fused", Request(device="cuda", dtype=torch.float64), "it takes float32, not torch.float64"),
+        ("native", Request(dtype=torch.float64), "it computes in float32, not torch.float64"),
+        ("native", Request(device="cuda"), "it runs on the CPU, the tensors are on 'cuda'"),
+    ],
+)
+def test_a_backend_asked_for_by_name_runs_or_says_why_not(name, request_, reason):
+    with pytest.raises(BackendError) as caught:
+        choose(name, request_)
+    assert str(caught.value) == f"Scan backend '{name}' cannot run: {reason}. Use 'auto' to let somamba choose."
+
+
+def test_the_official_kernel_without_its_package_names_the_extra(monkeypatch):
+    monkeypatch.setattr(backends, "installed", lambda _module: False)
+    with pytest.raises(BackendError, match=r"pip install 'somamba\[cuda\]'"):
+        choose("fused", Request(device="cuda"))
+
+
+@pytest.mark.usefixtures("without_native")
+def test_the_compiled_kernel_asked_for_by_name_does_not_fall_back(inputs):
+    with pytest.raises(BackendError, match="'native' cannot run: a test hides them"):
+        scan(inputs, backend="native")
+
+
+def test_an_unknown_backend_gets_a_suggestion(inputs):
+    with pytest.raises(UnknownNameError, match=r"No scan backend is named 'nativ'\. Did you mean 'native'\?"):
+        scan(inputs, backend="nativ")
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_arguments_are_checked_before_any_backend_runs(name, inputs):
+    with pytest.raises(InputError, match="D must be"):
+        scan(replace(inputs, D=torch.ones(7)), backend=name)
+
+
+@pytest.mark.parametrize("name", RUNS_HERE)
+@pytest.mark.parametrize("keep_states", [False, True])
+def test_backends_agree(name, keep_states, inputs):
+    skip_unless_it_runs(name)
+    exact = scan(ScanInputs(*(tensor.double() for tensor in inputs.tensors())), backend="reference", keep_states=True)
+    result = scan(inputs, backend=name, keep_states=keep_states)
+    assert relative_error(result.readout, exact.readout) < 2e-5
+    assert (result.states is not None) == keep_states
+    if keep_states:
+        assert relative_error(result.states, exact.states) < 2e-5
+
+
+@pytest.mark.parametrize("name", RUNS_HERE)
+def test_autocast_does_not_lower_the_precision(name, inputs):
+    skip_unless_it_runs(name)
+    exact = scan(inputs, backend=name).readout
+    with torch.autocast("cpu", torch.bfloat16):
+        under = scan(inputs, backend=name).readout
+    assert under.dtype == torch.float32
+    assert relative_error(under, exact.double()) < 1e-6
+
+
+def test_every_backend_says_what_it_is():
+    assert list(BACKENDS) == ["fused", "native", "chunked", "reference"]
+    assert all(backend.summary for backend in BACKENDS.values())
+
+
+# In a process of its own: the kernels are looked for once.
+WITHOUT = """
+import torch
+from dataclasses import replace
+from somamba.errors import BackendError
+from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
+from somamba.models.so_mamba.model import SOMamba
+from somamba.native import library
+from somamba.physics.encoding import encoding
+from somamba.scan.backends import BACKENDS, Request, choose
+
+assert library.why_not() == "the environment variable SOMAMBA_NO_NATIVE is set", library.why_not()
+assert choose("auto", Request()) is BACKENDS["chunked"]
+small = SOMambaConfig(groups=1, units=1, channels=8, d_model=8, mixer=MixerConfig(d_head=8, d_state=8, rank=2))
+y = torch.randn(1, 1, 12, 12, dtype=torch.complex64)
+network = SOMamba(small)
+image = network(y, encoding(torch.ones(12)))
+image.abs().sum().backward()
+assert image.isfinite().all()
+try:
+    SOMamba(replace(small, mixer=replace(small.mixer, backend="native")))(y, encoding(torch.ones(12)))
+except BackendError as error:
+    print(error)
+"""
+
+
+def test_the_environment_can_switch_the_kernels_off_and_everything_still_computes():
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT], env=os.environ | {"SOMAMBA_NO_NATIVE": "1"}, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == (
+        "Scan backend 'native' cannot run: the environment variable SOMAMBA_NO_NATIVE is set. "
+        "Use 'auto' to let somamba choose.\n"
+    )
