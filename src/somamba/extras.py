@@ -9,7 +9,10 @@ from somamba.errors import MissingExtraError
 
 def installed(module: str) -> bool:
     """Tell whether an optional module can be imported, without importing it."""
-    return find_spec(module) is not None
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent of a dotted name is missing
+        return False
 
 
 def require(module: str, *, extra: str) -> ModuleType:

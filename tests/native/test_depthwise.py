@@ -10,7 +10,16 @@ from somamba.native.depthwise import depthwise_gelu
 
 pytestmark = needs_native
 
-SIZES = [(1, 1, 1, 1), (2, 1, 5, 3), (1, 4, 1, 17), (3, 5, 7, 33), (1, 2, 2, 16), (2, 9, 6, 32), (1, 3, 3, 200)]
+SIZES = [
+    (1, 1, 1, 1),
+    (2, 1, 5, 3),
+    (1, 4, 1, 17),
+    (3, 5, 7, 33),
+    (1, 2, 2, 16),
+    (2, 9, 6, 32),
+    (1, 3, 3, 200),
+    (1, 5, 13, 40),
+]
 
 
 def made(size, seed=0, scale=1.0):

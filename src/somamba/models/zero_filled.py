@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from torch import Tensor
 from typing_extensions import override
 
 from somamba.models.base import Reconstructor
-from somamba.physics.encoding import check_measurement
 from somamba.physics.operator import LinearOperator
-from somamba.shapes import Images, KSpace
+from somamba.shapes import Images
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,6 @@ class ZeroFilled(Reconstructor):
         self.config = config or ZeroFilledConfig()
 
     @override
-    def forward(self, y: KSpace, A: LinearOperator) -> Images:
-        check_measurement(y, A)
+    def forward(self, y: Tensor, A: LinearOperator) -> Images:
+        self.check(y, A)
         return A.adjoint(y)

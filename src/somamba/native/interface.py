@@ -56,7 +56,7 @@ def modulated_norm(
     B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor, scale: Tensor,
     shift: Tensor, eps: float,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``modulation + bias``, four times as wide."""
+    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``modulation + bias``, 4 times as wide."""
     call, _held = _describe((B, C, B_weight, C_weight, modulation, bias, scale, shift), eps)
     outputs = torch.empty(B.shape), torch.empty(C.shape)
     call.B_out, call.C_out = map(pointer, outputs)
@@ -65,11 +65,8 @@ def modulated_norm(
 
 
 @modulated_norm.register_fake
-def _(
-    B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor, scale: Tensor,
-    shift: Tensor, eps: float,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    del B_weight, C_weight, modulation, bias, scale, shift, eps
+def _(*arguments: Any) -> tuple[Tensor, Tensor]:
+    B, C = arguments[:2]
     return B.new_empty(B.shape), C.new_empty(C.shape)
 
 
@@ -92,12 +89,8 @@ def _backward(
 
 
 @_backward.register_fake
-def _(
-    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor,
-    scale: Tensor, shift: Tensor, eps: float,
-) -> list[Tensor]:  # fmt: skip
-    del dB, dC, eps
-    return [t.new_empty(t.shape) for t in (B, C, B_weight, C_weight, modulation, bias, scale, shift)]
+def _(*arguments: Any) -> list[Tensor]:
+    return [tensor.new_empty(tensor.shape) for tensor in arguments[2:-1]]
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:  # noqa: ARG001

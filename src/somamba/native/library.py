@@ -11,7 +11,7 @@ from torch import Tensor
 
 from somamba.errors import BackendError
 
-ABI = 1
+ABI = 2
 DISABLE = "SOMAMBA_NO_NATIVE"
 FLOATS = ctypes.POINTER(ctypes.c_float)
 
@@ -67,9 +67,9 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
         loaded = ctypes.CDLL(str(found[0]))
     except OSError as error:
         return None, f"the system refuses to load them ({error})"
-    loaded.somamba_instruction_set.restype = ctypes.c_char_p
-    if loaded.somamba_abi() != ABI:
+    if not hasattr(loaded, "somamba_abi") or loaded.somamba_abi() != ABI:
         return None, "they were built from another version of somamba (reinstall)"
+    loaded.somamba_instruction_set.restype = ctypes.c_char_p
     _share_openmp(loaded)
     return loaded, None
 

@@ -12,7 +12,7 @@ from somamba.extras import installed
 from somamba.native import library
 from somamba.registry import Registry
 from somamba.scan.chunked import scan_chunked
-from somamba.scan.fused import scan_fused
+from somamba.scan.fused import KERNEL, scan_fused
 from somamba.scan.inputs import ScanInputs, ScanOutput
 from somamba.scan.native import scan_native
 from somamba.scan.reference import scan_reference
@@ -48,8 +48,8 @@ def _fused_why_not(request: Request) -> str | None:
         return f"it needs a CUDA device, the tensors are on {request.device!r}"
     if request.dtype != torch.float32:
         return f"it takes float32, not {request.dtype}"
-    if not installed("mamba_ssm"):
-        return "mamba-ssm is not installed (pip install 'somamba[cuda]')"
+    if not installed(KERNEL):
+        return "mamba-ssm with its Mamba-3 kernels is not installed (pip install 'somamba[cuda]')"
     return None
 
 
@@ -102,4 +102,6 @@ def scan(inputs: ScanInputs, *, backend: str = "auto", keep_states: bool = False
     """Run the Mamba-3 MIMO scan."""
     inputs.check()
     request = Request(inputs.x.device.type, inputs.x.dtype, keep_states)
-    return choose(backend, request).run(inputs, keep_states=keep_states)
+    # Autocast would run the products of the plain backends in half precision.
+    with torch.autocast(inputs.x.device.type, enabled=False):
+        return choose(backend, request).run(inputs, keep_states=keep_states)

@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from somamba.errors import BackendError
 from somamba.extras import require
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
+KERNEL = "mamba_ssm.ops.tilelang.mamba3.mamba3_mimo"
 CHUNK = 16  # The paper's chunk size; the kernel's authors advise 64 / rank.
 
 
 def kernel_arguments(inputs: ScanInputs) -> dict[str, Any]:
     """Map our names and axes to the keyword arguments of ``mamba3_mimo``."""
-    n, angles = inputs.B.shape[-1], inputs.angles.shape[-1]
     per_head = {name: getattr(inputs, name).transpose(1, 2).contiguous() for name in ("adt", "dt", "trap")}
     return {
         "Q": inputs.C,
@@ -36,23 +37,34 @@ def kernel_arguments(inputs: ScanInputs) -> dict[str, Any]:
         "D": inputs.D,
         "Z": inputs.z,
         "chunk_size": CHUNK,
-        "rotary_dim_divisor": n // angles,
+        "rotary_dim_divisor": _divisor(inputs.B.shape[-1], inputs.angles.shape[-1]),
         "dtype": inputs.x.dtype,
         "return_state": False,
         "cu_seqlens": None,
     }
 
 
+def _divisor(n: int, angles: int) -> int:
+    """2 if all of the state is rotated, 4 if half of it is, in whole pairs; the kernel knows nothing else."""
+    for divisor in (2, 4):
+        if angles and angles == (2 * n // divisor) // 2:
+            return divisor
+    raise BackendError(
+        f"The fused kernel rotates all of the state or half of it, in whole pairs; got {angles} angles for n={n}. "
+        "Use 'auto' or 'chunked'."
+    )
+
+
 def scan_fused(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
     """Run the official kernel; `why_not` of the backend table has refused what it cannot do."""
     del keep_states
-    kernel: Callable[..., Tensor] = require("mamba_ssm.ops.tilelang.mamba3.mamba3_mimo", extra="cuda").mamba3_mimo
+    kernel: Callable[..., Tensor] = require(KERNEL, extra="cuda").mamba3_mimo
     length = inputs.x.shape[1]
     return ScanOutput(kernel(**kernel_arguments(_padded(inputs)))[:, :length], None)
 
 
 def _padded(inputs: ScanInputs) -> ScanInputs:
-    """Lengthen to whole chunks: the kernel walks chunk by chunk. Appended zeros come after everything they could disturb."""
+    """Lengthen to whole chunks, which the kernel walks by. The zeros come after everything they could disturb."""
     short = -inputs.x.shape[1] % CHUNK
     if not short:
         return inputs

@@ -103,7 +103,7 @@ class ScanInputs:
                 raise InputError(f"Scan argument {name} must be {shape} to go with x and B, got {tuple(tensor.shape)}.")
             if tensor.dtype not in (torch.float32, torch.float64) or tensor.dtype != self.x.dtype:
                 raise InputError(
-                    f"Scan arguments must all be float32 or all float64; {name} is {tensor.dtype}, x is {self.x.dtype}. "
+                    f"Scan arguments must be all float32 or all float64; {name} is {tensor.dtype}, x {self.x.dtype}. "
                     "Under autocast, cast them with .float() first."
                 )
             if tensor.device != self.x.device:

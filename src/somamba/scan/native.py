@@ -1,11 +1,12 @@
 """The scan in C++ on the CPU: float32, forward and backward, registered with PyTorch as an ordinary operator.
 
-The structures mirror ``native/source/kernels.h``. Arguments may be slices of larger tensors: only their last axis must be
-contiguous, so the projection that makes them is read in place.
+The structures mirror ``native/source/kernels.h``. Arguments may be slices of larger tensors: only their last axis must
+be contiguous, so the projection that makes them is read in place.
 """
 
 import ctypes
 from ctypes import c_double, c_int64
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -60,7 +61,8 @@ def _needs_gradient(inputs: ScanInputs) -> bool:
 @torch.library.custom_op("somamba::mimo_scan", mutates_args=(), device_types="cpu")
 def _forward(
     C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor, B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor,
-    mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool, keep_blocks: bool,
+    mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool,
+    keep_blocks: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     tensors = _readable((C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap))
     call, sizes, count = _describe(tensors)
@@ -79,10 +81,8 @@ def _forward(
 
 
 @_forward.register_fake
-def _(
-    C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor, B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor,
-    mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor, trap: Tensor, keep_states: bool, keep_blocks: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+def _(*arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    _C, B, x, *_rest, keep_states, keep_blocks = arguments
     states = x.new_empty(*x.shape, B.shape[-1]) if keep_states else x.new_empty(0)
     context = torch.library.get_ctx()
     size = context.new_dynamic_size if keep_blocks else lambda: 0
@@ -111,13 +111,8 @@ def _backward(
 
 
 @_backward.register_fake
-def _(
-    grad: Tensor, boundary: Tensor, turns: Tensor, C: Tensor, B: Tensor, x: Tensor, z: Tensor, C_bias: Tensor,
-    B_bias: Tensor, mimo_x: Tensor, mimo_z: Tensor, mimo_o: Tensor, D: Tensor, angles: Tensor, dt: Tensor, adt: Tensor,
-    trap: Tensor,
-) -> list[Tensor]:  # fmt: skip
-    tensors = (C, B, x, z, C_bias, B_bias, mimo_x, mimo_z, mimo_o, D, angles, dt, adt, trap)
-    return [torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in tensors]
+def _(*arguments: Tensor) -> list[Tensor]:
+    return [torch.empty_like(tensor, memory_format=torch.contiguous_format) for tensor in arguments[3:]]
 
 
 def _remember(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
@@ -128,7 +123,7 @@ def _remember(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ..
 
 
 def _differentiate(
-    ctx: torch.autograd.function.FunctionCtx, grad: Tensor | None, _states: Tensor, _boundary: Tensor, _turns: Tensor
+    ctx: torch.autograd.function.FunctionCtx, grad: Tensor | None, *_unused: Tensor | None
 ) -> tuple[Tensor | None, ...]:
     if grad is None:
         return (None,) * 16

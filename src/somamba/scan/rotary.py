@@ -14,7 +14,7 @@ def phases(angles: Angles, dt: PerToken) -> Angles:
 
     Summed in float64: after 25,600 tokens a float32 sum has lost the digits that sine and cosine need.
     """
-    turned = (math.pi * torch.tanh(angles) * dt[..., None]).double().cumsum(dim=1)
+    turned = (math.pi * torch.tanh(angles).double() * dt[..., None].double()).cumsum(dim=1)
     return torch.remainder(turned, 2 * math.pi).to(angles.dtype)
 
 

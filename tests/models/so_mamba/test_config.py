@@ -46,7 +46,7 @@ def test_odd_channels_are_refused():
 
 
 def test_a_state_too_small_to_rotate_is_refused():
-    with pytest.raises(ConfigError, match="d_state=3 leaves no pair of entries to rotate"):
+    with pytest.raises(ConfigError, match="d_state=3 cannot be built; it must be at least 4"):
         SOMambaConfig(mixer=MixerConfig(d_state=3))
 
 

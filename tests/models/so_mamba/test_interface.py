@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from models.small import perturb
 from somamba.models.so_mamba.config import InterfaceConfig
@@ -13,20 +14,21 @@ def test_an_untrained_interface_modulates_nothing(rng):
     modulation = InterfaceModulation(8, 5, InterfaceConfig())(evidence)
     assert modulation.values.shape == (2, 3, 4, 20)
     assert not modulation.values.any()
+    assert not modulation.bias.any()
     interface = torch.randn(2, 3, 4, 5, generator=rng)
     mu, nu, _, _ = modulation.values.chunk(4, dim=-1)
     assert torch.equal(modulation.apply(interface, mu, nu), interface)
 
 
 def test_the_modulation_is_eq_18():
-    modulation = Modulation(torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
+    modulation = Modulation(torch.zeros(0), torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
     out = modulation.apply(torch.tensor(3.0), torch.tensor(0.5), torch.tensor(-2.0))
     assert out.item() == pytest.approx(3 * (1 + 0.1 * 0.46211716) - 0.2 * 0.96402758)
 
 
 @pytest.mark.parametrize("value", [-1e4, 1e4])
 def test_the_modulation_is_bounded_by_its_strengths(value):
-    modulation = Modulation(torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
+    modulation = Modulation(torch.zeros(0), torch.zeros(0), torch.tensor(0.1), torch.tensor(0.2))
     out = modulation.apply(torch.tensor(1.0), torch.tensor(value), torch.tensor(value))
     assert 1 - 0.3 - 1e-6 <= out.item() <= 1 + 0.3 + 1e-6
 
@@ -39,14 +41,28 @@ def test_every_token_speaks_for_itself(rng):
     assert evidence.grad.flatten(0, 2).any(dim=1).sum() == 1
 
 
+def by_definition(modulate, evidence):
+    """Norm, linear, SiLU, linear: the last bias is handed over beside the values and added by whoever reads them."""
+    normed = F.layer_norm(evidence, evidence.shape[-1:], modulate.norm.weight, modulate.norm.bias)
+    return F.linear(modulate.reduce(normed), modulate.project.weight, modulate.project.bias)
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_values_and_bias_together_are_the_projection(hidden, rng):
+    modulate = perturb(InterfaceModulation(8, 5, InterfaceConfig(hidden=hidden)))
+    evidence = torch.randn(1, 3, 4, 8, generator=rng)
+    modulation = modulate(evidence)
+    assert modulation.bias.any()
+    torch.testing.assert_close(modulation.values + modulation.bias, by_definition(modulate, evidence))
+
+
 def test_a_hidden_width_of_zero_is_a_single_linear_layer():
-    modulate = InterfaceModulation(8, 5, InterfaceConfig(hidden=0))
-    assert isinstance(modulate.project, torch.nn.Linear)
-    assert modulate.project.weight.shape == (20, 8)
-    assert (
-        sum(p.numel() for p in InterfaceModulation(96, 64, InterfaceConfig()).project.parameters())
-        == 97 * 24 + 25 * 256
-    )
+    def weights(hidden):
+        return sum(p.numel() for p in InterfaceModulation(96, 64, InterfaceConfig(hidden=hidden)).parameters())
+
+    norm = 2 * 96
+    assert weights(0) == norm + 97 * 256
+    assert weights(24) == norm + 97 * 24 + 25 * 256
 
 
 def test_strengths_are_fixed_unless_asked_for():

@@ -20,7 +20,7 @@ D_MODEL = 8
 
 
 def modulated(interface, modulation, which):
-    mu, nu = modulation.values.chunk(4, dim=-1)[2 * which : 2 * which + 2]
+    mu, nu = (modulation.values + modulation.bias).chunk(4, dim=-1)[2 * which : 2 * which + 2]
     return interface * (1 + modulation.scale * torch.tanh(mu)) + modulation.shift * torch.tanh(nu)
 
 
@@ -65,7 +65,8 @@ def by_definition(mixer, u, modulation=None, *, raw=False):
 
 def random_modulation(mixer, rng, dtype=torch.float64):
     values = torch.randn(2, 11, 4 * mixer.width, dtype=dtype, generator=rng)
-    return Modulation(values, torch.tensor(0.3, dtype=dtype), torch.tensor(0.6, dtype=dtype))
+    bias = torch.randn(4 * mixer.width, dtype=dtype, generator=rng)
+    return Modulation(values, bias, torch.tensor(0.3, dtype=dtype), torch.tensor(0.6, dtype=dtype))
 
 
 SWITCHES = [

@@ -22,7 +22,7 @@ def seen_by_the_scan(config, rng):
     seen = {}
     unit.block.mixer.register_forward_pre_hook(lambda _module, args: seen.update(u=args[0]))
     unit.block.mixer.scan.register_forward_pre_hook(lambda _module, args: seen.update(B=args[0].B, C=args[0].C))
-    seen["Y"] = unit.block(*unit.router(features))
+    seen["Y"] = unit.block(torch.zeros_like(features), *unit.router(features))
     return features, seen
 
 
@@ -97,9 +97,10 @@ def test_access_changes_the_output_through_the_state_alone(rng):
     config = replace(SMALL, routes=Routes(outlet=False))
     block = perturb(OwnershipBlock(config, "rows"))
     carrier, evidence, other = torch.randn(3, 1, 5, 7, SMALL.d_model, generator=rng)
-    assert not torch.allclose(block(carrier, evidence), block(carrier, other))
+    features = torch.randn(1, 5, 7, SMALL.channels, generator=rng)
+    assert not torch.allclose(block(features, carrier, evidence), block(features, carrier, other))
     untrained = OwnershipBlock(config, "rows")
-    torch.testing.assert_close(untrained(carrier, evidence), untrained(carrier, other))
+    torch.testing.assert_close(untrained(features, carrier, evidence), untrained(features, carrier, other))
 
 
 @pytest.mark.parametrize("order", ["rows", "rows_reversed", "columns", "columns_reversed"])
@@ -109,6 +110,7 @@ def test_the_order_of_the_scan_only_reorders_the_scan(order, rng):
     block, plain = (perturb(OwnershipBlock(config, kind)) for kind in (order, "rows"))
     plain.load_state_dict(block.state_dict())
     carrier, evidence = torch.randn(2, 1, 5, 7, SMALL.d_model, generator=rng)
+    features = torch.randn(1, 5, 7, SMALL.channels, generator=rng)
 
     def turn(grid):
         grid = grid.transpose(1, 2) if order.startswith("columns") else grid
@@ -118,7 +120,8 @@ def test_the_order_of_the_scan_only_reorders_the_scan(order, rng):
         grid = grid.flip(1, 2) if order.endswith("reversed") else grid
         return grid.transpose(1, 2) if order.startswith("columns") else grid
 
-    torch.testing.assert_close(block(carrier, evidence), turn_back(plain(turn(carrier), turn(evidence))))
+    turned = plain(*(turn(grid) for grid in (features, carrier, evidence)))
+    torch.testing.assert_close(block(features, carrier, evidence), turn_back(turned))
 
 
 def test_the_separate_output_projection_comes_first(rng):
@@ -130,27 +133,49 @@ def test_the_separate_output_projection_comes_first(rng):
     assert separate.out_proj.weight.shape == (SMALL.d_model, inner)
     assert separate.merge.weight.shape == (SMALL.channels, 2 * SMALL.d_model)
     carrier, evidence = torch.randn(2, 1, 5, 7, SMALL.d_model, generator=rng)
-    assert separate(carrier, evidence).shape == (1, 5, 7, SMALL.channels)
+    features = torch.randn(1, 5, 7, SMALL.channels, generator=rng)
+    assert separate(features, carrier, evidence).shape == (1, 5, 7, SMALL.channels)
 
 
-def test_merging_is_one_linear_layer_on_both(rng):
-    merge = Merge(6, 4, 5)
-    readout, refined = torch.randn(2, 3, 4, 6, generator=rng), torch.randn(2, 3, 4, 4, generator=rng)
-    expected = F.linear(torch.cat([readout, refined], dim=-1), merge.weight, merge.bias)
-    torch.testing.assert_close(merge(readout, refined), expected)
-    turned = readout.transpose(1, 2).contiguous().transpose(1, 2)
-    torch.testing.assert_close(merge(turned, refined), expected)
-    alone = Merge(6, 0, 5)
-    torch.testing.assert_close(alone(readout, None), F.linear(readout, alone.weight, alone.bias))
+def merged_by_definition(merge, residual, *parts):
+    return residual + F.linear(torch.cat(parts, dim=-1), merge.weight, merge.bias)
+
+
+def parts_to_merge(rng, dtype=torch.float32):
+    """Residual, read-out and refined evidence on a grid of 3 x 4."""
+    return [torch.randn(2, 3, 4, width, dtype=dtype, generator=rng) for width in (5, 6, 4)]
+
+
+def test_merging_is_one_linear_layer_on_both_and_the_residual(rng):
+    residual, readout, refined = parts_to_merge(rng)
+    both, alone = Merge(6, 4, 5), Merge(6, 0, 5)
+    expected = merged_by_definition(both, residual, readout, refined)
+    torch.testing.assert_close(both(residual, readout, refined), expected)
+    torch.testing.assert_close(alone(residual, readout, None), merged_by_definition(alone, residual, readout))
+    turned = (grid.transpose(1, 2).contiguous().transpose(1, 2) for grid in (residual, readout, refined))
+    torch.testing.assert_close(both(*turned), expected)
+
+
+def test_merging_changes_none_of_its_arguments(rng):
+    parts = parts_to_merge(rng)
+    before = [part.clone() for part in parts]
+    Merge(6, 4, 5)(*parts)
+    assert all(torch.equal(*pair) for pair in zip(parts, before, strict=True))
 
 
 def test_gradients_of_the_merge_are_those_of_one_linear_layer(rng):
     merge = Merge(6, 4, 5).double()
-    readout = torch.randn(1, 2, 3, 6, dtype=torch.float64, generator=rng, requires_grad=True)
-    refined = torch.randn(1, 2, 3, 4, dtype=torch.float64, generator=rng, requires_grad=True)
-    assert torch.autograd.gradcheck(merge, (readout, refined), fast_mode=True)
-    leaves = (readout, refined, merge.weight, merge.bias)
-    joined = F.linear(torch.cat([readout, refined], dim=-1), merge.weight, merge.bias)
-    ours, right = (torch.autograd.grad(out.square().sum(), leaves) for out in (merge(readout, refined), joined))
+    leaves = [part.requires_grad_() for part in parts_to_merge(rng, torch.float64)]
+    ours, right = (
+        torch.autograd.grad(out.square().sum(), [*leaves, merge.weight, merge.bias])
+        for out in (merge(*leaves), merged_by_definition(merge, *leaves))
+    )
     for one, other in zip(ours, right, strict=True):
         torch.testing.assert_close(one, other)
+
+
+def test_merging_under_autocast_stays_close(rng):
+    merge, parts = Merge(6, 4, 5), parts_to_merge(rng)
+    with torch.autocast("cpu", torch.bfloat16):
+        under = merge(*parts)
+    torch.testing.assert_close(under.float(), merge(*parts), rtol=2e-2, atol=2e-2)

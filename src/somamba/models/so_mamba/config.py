@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from somamba.errors import ConfigError
+from somamba.options import check_at_least, check_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,9 @@ class RouterConfig:
     compaction: Literal["average", "stride"] = "average"
     """Down2: 2x2 average, or every second sample (which shifts L by half a pixel)."""
 
+    def __post_init__(self) -> None:
+        check_words(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class InterfaceConfig:
@@ -54,6 +58,10 @@ class InterfaceConfig:
     """Learn the two strengths, starting from the values above."""
     position: Literal["after_norm", "before_norm"] = "after_norm"
     """Modulate B and C after their RMS norm (and before bias and rotation), or before it."""
+
+    def __post_init__(self) -> None:
+        check_words(self)
+        check_at_least(self, hidden=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +88,12 @@ class MixerConfig:
     """One projection feeds B and C (likewise)."""
     backend: str = "auto"
     """Scan backend: auto, native, chunked, reference or fused."""
+
+    def __post_init__(self) -> None:
+        check_words(self)
+        check_at_least(self, d_state=4, d_head=1, expand=1, rank=1, groups=1)
+        if self.rope_fraction not in (0.5, 1):
+            raise ConfigError(f"rope_fraction={self.rope_fraction} is unknown to the kernels; use 0.5 or 1.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,9 +136,8 @@ class SOMambaConfig:
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
     def __post_init__(self) -> None:
-        for name in ("groups", "units", "channels", "patch", "d_model", "coils"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name)} cannot be built; it must be at least 1.")
+        check_words(self)
+        check_at_least(self, groups=1, units=1, channels=2, patch=1, d_model=1, coils=1, outlet_ratio=0)
         inner = self.mixer.expand * self.d_model
         if inner % self.mixer.d_head:
             raise ConfigError(
@@ -135,20 +148,10 @@ class SOMambaConfig:
             raise ConfigError(
                 f"mixer.groups={self.mixer.groups} does not divide the heads; choose a divisor of {self.heads}."
             )
-        if self.mixer.rope_fraction not in (0.5, 1):
-            raise ConfigError(
-                f"mixer.rope_fraction={self.mixer.rope_fraction} is not one the kernels know; use 0.5 or 1."
-            )
-        if self.mixer.d_state * self.mixer.rope_fraction < 2:
-            raise ConfigError(
-                f"mixer.d_state={self.mixer.d_state} leaves no pair of entries to rotate; use at least 4."
-            )
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} cannot be split into two role pools; choose an even number.")
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
-        if self.routes.residency and self.residency_mix == "concat" and not self.routes.router:
-            raise ConfigError("residency_mix='concat' needs the router.")
 
     @property
     def heads(self) -> int:

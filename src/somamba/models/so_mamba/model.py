@@ -14,7 +14,6 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.unit import Unit
 from somamba.physics.channels import to_channels, to_complex
 from somamba.physics.consistency import CONSISTENCIES
-from somamba.physics.encoding import check_measurement
 from somamba.physics.operator import LinearOperator
 from somamba.shapes import Grid, Images, KSpace
 
@@ -89,9 +88,9 @@ class SOMamba(Reconstructor):
         self.config = config or SOMambaConfig()
         self.groups = nn.ModuleList(Group(self.config) for _ in range(self.config.groups))
 
-    def forward(self, y: KSpace, A: LinearOperator) -> Images:
+    def forward(self, y: Tensor, A: LinearOperator) -> Images:
         """Start from the zero-filled image and refine it group by group."""
-        check_measurement(y, A)
+        self.check(y, A)
         x = A.adjoint(y)
         self._check_image(x)
         carried: Grid | None = None

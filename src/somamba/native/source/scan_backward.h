@@ -111,10 +111,14 @@ INLINE void adjoint(const Shape& shape, const Block& block, const Tile& w, Backw
         UNROLL for (int i = 0; i < NT; ++i) L[i] = load(carried + (n0 + i) * wide + lane0);
         for (int64_t t = block.length - 1; t >= 0; --t) {
             const float *k = block.kc + t * R * row + n0, *q = block.q + t * R * row + n0;
-            const float *dy = m.dy + t * R * wide + lane0, shrink = block.shrink[t];
+            const float* dy = m.dy + t * R * wide + lane0;
             const float* before = (t ? m.g + (t - 1) * shape.n * wide : m.entering) + n0 * wide + lane0;
             float* dv = w.y + t * R * LANES;
-            UNROLL for (int64_t r = 0; r < R; ++r) {
+            // The decay of the token after this one, added together with the first input as in advance().
+            const float shrink = t + 1 < block.length ? block.shrink[t + 1] : 0.0f;
+            const V dy0 = load(dy);
+            UNROLL for (int i = 0; i < NT; ++i) L[i] = L[i] + fma(dy0 * q[i], L[i], shrink);
+            UNROLL for (int64_t r = 1; r < R; ++r) {
                 const V dyr = load(dy + r * wide);
                 UNROLL for (int i = 0; i < NT; ++i) L[i] = fma(L[i], dyr, q[r * row + i]);
             }
@@ -127,9 +131,9 @@ INLINE void adjoint(const Shape& shape, const Block& block, const Tile& w, Backw
             UNROLL for (int i = 0; i < NT; ++i) da = fma(da, L[i], load(before + i * wide));
             store(m.dalpha + t * wide + lane0, da);
             UNROLL for (int i = 0; i < NT; ++i) store(m.adjoint + (t * shape.n + n0 + i) * wide + lane0, L[i]);
-            UNROLL for (int i = 0; i < NT; ++i) L[i] = fma(L[i], L[i], shrink);
         }
-        UNROLL for (int i = 0; i < NT; ++i) store(carried + (n0 + i) * wide + lane0, L[i]);
+        const float shrink = block.shrink[0];
+        UNROLL for (int i = 0; i < NT; ++i) store(carried + (n0 + i) * wide + lane0, fma(L[i], L[i], shrink));
     }
 }
 

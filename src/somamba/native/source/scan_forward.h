@@ -79,8 +79,10 @@ INLINE void advance(const Scan& a, const Shape& shape, const Block& block, const
             const float *k = block.kc + t * R * row + n0, *q = block.q + t * R * row + n0;
             const float *v = w.v + t * R * w.v_row, shrink = block.shrink[t];
             float* y = w.y + t * R * LANES;
-            UNROLL for (int i = 0; i < NT; ++i) g[i] = fma(g[i], g[i], shrink);
-            UNROLL for (int64_t r = 0; r < R; ++r) {
+            // Decay and first input are added together: alone, a decay near one would be rounded away.
+            const V v0 = load(v);
+            UNROLL for (int i = 0; i < NT; ++i) g[i] = g[i] + fma(v0 * k[i], g[i], shrink);
+            UNROLL for (int64_t r = 1; r < R; ++r) {
                 const V vr = load(v + r * w.v_row);
                 UNROLL for (int i = 0; i < NT; ++i) g[i] = fma(g[i], vr, k[r * row + i]);
             }

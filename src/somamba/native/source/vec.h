@@ -158,15 +158,30 @@ INLINE vf exp2_(vf t) {
     q = q * r + 0.240221176f;
     q = q * r + 0.693146966f;
     q = q * r + 1.00000007f;
-    return (vf)((vi)q + ((vi)shifted << 23));
+    return (vf)((vi)q + ((vi)shifted << 23)) + (t - t);  // t - t keeps a NaN, which integers would make a number
 }
 
-// Relative error about 1e-7 * (1 + |x|), which is absolute accuracy wherever the kernels use it.
-INLINE vf exp_(vf x) { return exp2_(x * 1.44269504f); }
+// exp with relative error below 2e-7: the logarithm of two in two parts, for what is summed over many tokens.
+INLINE vf exp_(vf x) {
+    x = clamp(x, -87.0f, 88.0f);
+    const float magic = 12582912.0f;
+    vf shifted = x * 1.44269504f + magic;
+    vf n = shifted - magic;
+    vf r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    vf q = 0.00139517174f * r + 0.00836959854f;
+    q = q * r + 0.0416661873f;
+    q = q * r + 0.166665122f;
+    q = q * r + 0.5f;
+    vf e = r * r * q + r + 1.0f;
+    vi power = ((vi)shifted - 0x4B400000 + 127) << 23;
+    return e * (vf)power;
+}
 
-INLINE vf sigmoid_(vf x) { return inverse(1.0f + exp_(-x)); }
+INLINE vf sigmoid_(vf x) { return inverse(1.0f + exp2_(-1.44269504f * x)); }
 
-// tanh with full relative accuracy near zero: a small rotation speed is summed over tens of thousands of tokens.
+// tanh with full relative accuracy near zero and a true division: the rotation sums it over tens of thousands of
+// tokens, and with it any bias.
 INLINE vf tanh_(vf x) {
     vf u = x * x;
     vf q = 0.00206466205f * u - 0.00809196476f;
@@ -175,7 +190,7 @@ INLINE vf tanh_(vf x) {
     q = q * u + 0.133331582f;
     q = q * u - 0.333333284f;
     vf near = x + x * u * q;
-    vf far = 1.0f - 2.0f * inverse(exp_(2.0f * clamp(x, -10.0f, 10.0f)) + 1.0f);
+    vf far = 1.0f - 2.0f / (exp_(2.0f * clamp(x, -10.0f, 10.0f)) + 1.0f);
     vf limit = 0.65f * 0.65f - (vf){};
     return u < limit ? near : far;
 }
@@ -220,7 +235,7 @@ INLINE void sincos_(vf turns, vf& sine, vf& cosine) {
 INLINE void normal_(vf x, vf& below, vf& slope) {
     vf size = x < 0.0f ? -x : x;
     vf t = inverse(1.0f + 0.3275911f * 0.707106781f * size);
-    vf e = exp_(-0.5f * x * x);
+    vf e = exp2_(-0.721347520f * x * x);
     vf q = 1.061405429f * t - 1.453152027f;
     q = q * t + 1.421413741f;
     q = q * t - 0.284496736f;
@@ -240,7 +255,7 @@ INLINE vf gelu_(vf x) {
     q = q * t + 0.5f * 0.254829592f;
     vf above = x > zero ? x : zero;
     above = x != x ? x : above;
-    return above - size * (q * t) * exp_(-0.5f * x * x);
+    return above - size * (q * t) * exp2_(-0.721347520f * x * x);
 }
 INLINE V gelu(V x) { V r; EACH r.a[j_] = gelu_(x.a[j_]); return r; }
 INLINE V gelu_slope(V x) {

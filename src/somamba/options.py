@@ -1,0 +1,28 @@
+"""Words that a configuration field allows, checked for every way in which a configuration can be made."""
+
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from somamba.errors import ConfigError
+
+
+def check_words(config: Any) -> None:
+    """Refuse a word that the ``Literal`` type of its field does not list; a tuple of such words likewise."""
+    for name, kind in get_type_hints(type(config)).items():
+        value = getattr(config, name)
+        if get_origin(kind) is tuple:
+            kind, words = get_args(kind)[0], value
+        else:
+            words = (value,)
+        if get_origin(kind) is not Literal:
+            continue
+        for word in words:
+            if word not in get_args(kind):
+                known = ", ".join(map(str, get_args(kind)))
+                raise ConfigError(f"{name}={word!r} is not known to {type(config).__name__}; choose from {known}.")
+
+
+def check_at_least(config: Any, **smallest: int) -> None:
+    """Refuse a number below the smallest that can be built."""
+    for name, bound in smallest.items():
+        if getattr(config, name) < bound:
+            raise ConfigError(f"{name}={getattr(config, name)} cannot be built; it must be at least {bound}.")
