@@ -19,7 +19,6 @@ from torch import nn
 from somamba.evaluation.cost import measure_cost
 from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
-from somamba.native.memory import keep_pages
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import make_mask
 from somamba.physics.operator import LinearOperator
@@ -71,7 +70,6 @@ def peak_megabytes(what: str, size: int, threads: int) -> float:
 
 def added_megabytes(what: str, size: int) -> float:
     """Grow the resident set by one task and say by how much."""
-    keep_pages()
     model = network(recompute=what == "recomputed training")
     inference(model, 32)()  # libraries load what they need
     before = _peak()
@@ -96,7 +94,6 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="also print where the time of one inference goes")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    keep_pages()
     model = network()
     tasks: dict[str, Callable[[], object]] = {"gemm": gemm_task()}
     tasks["inference"] = inference(model, options.size)

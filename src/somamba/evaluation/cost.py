@@ -127,6 +127,7 @@ def _fft_macs(x: Tensor, dims: list[int]) -> int:
 _FORMULAS: dict[str, Callable[[tuple[Any, ...], Any], int]] = {
     "aten::addmm_": lambda args, _output: args[1].numel() * args[2].shape[1],
     "somamba::depthwise_gelu": lambda _args, output: 9 * output.numel(),
+    "somamba::modulated_norm": lambda args, _output: args[4].numel() * args[5].shape[0],  # its linear layer
 }
 
 

@@ -1,4 +1,7 @@
-"""RMS norm of B and C and their modulation by G in one pass, compiled; structures mirror ``source/kernels.h``."""
+"""RMS norm of B and C, and their modulation by G with the last layer that makes it, in one pass, compiled.
+
+The structures mirror ``source/kernels.h``.
+"""
 
 import ctypes
 from ctypes import c_float, c_int64
@@ -8,6 +11,8 @@ import torch
 from torch import Tensor
 
 from somamba.native.library import FLOATS, library, pointer, workers
+
+_ROWS_ABREAST = 4  # as in source/interface.h
 
 
 class _Interface(ctypes.Structure):
@@ -19,17 +24,16 @@ class _Interface(ctypes.Structure):
         ("C_row", c_int64),
         ("B_weight", FLOATS),
         ("C_weight", FLOATS),
-        ("modulation", FLOATS),
-        ("modulation_row", c_int64),
-        ("modulation_bias", FLOATS),
+        ("hidden_size", c_int64),
+        ("hidden_row", c_int64),
+        *((name, FLOATS) for name in ("hidden", "weight", "bias")),
         *((name, c_float) for name in ("scale", "shift", "eps")),
-        ("B_out", FLOATS),
-        ("C_out", FLOATS),
+        *((name, FLOATS) for name in ("B_out", "C_out", "scratch")),
     ]
 
 
 class _InterfaceGradient(ctypes.Structure):
-    _fields_ = [(name, FLOATS) for name in ("dB", "dC", "B", "C", "modulation", "partial")]
+    _fields_ = [(name, FLOATS) for name in ("dB", "dC", "modulation", "B", "C", "dmodulation", "partial")]
 
 
 def _rows(tensor: Tensor) -> Tensor:
@@ -40,27 +44,29 @@ def _rows(tensor: Tensor) -> Tensor:
 
 def _describe(tensors: tuple[Tensor, ...], eps: float) -> tuple[_Interface, tuple[Tensor, ...]]:
     """The structure, and the tensors it points into, which must outlive the call."""
-    B, C, B_weight, C_weight, modulation, bias, scale, shift = tensors
-    b, c, m = _rows(B), _rows(C), _rows(modulation)
-    held = (b, c, B_weight.contiguous(), C_weight.contiguous(), m, bias.contiguous())
+    B, C, B_weight, C_weight, hidden, weight, bias, scale, shift = tensors
+    b, c, h = _rows(B), _rows(C), _rows(hidden)
+    held = (b, c, B_weight.contiguous(), C_weight.contiguous(), h, weight.t().contiguous(), bias.contiguous())
     n = B_weight.shape[0]
     call = _Interface(
         b.shape[0], b.shape[1] // n, n, pointer(b), pointer(c), b.stride(0), c.stride(0), pointer(held[2]),
-        pointer(held[3]), pointer(m), m.stride(0), pointer(held[5]), float(scale), float(shift), eps, None, None,
+        pointer(held[3]), h.shape[1], h.stride(0), pointer(h), pointer(held[5]), pointer(held[6]), float(scale),
+        float(shift), eps,
     )  # fmt: skip
     return call, held
 
 
 @torch.library.custom_op("somamba::modulated_norm", mutates_args=(), device_types="cpu")
 def modulated_norm(
-    B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor, scale: Tensor,
-    shift: Tensor, eps: float,
+    B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor,
+    scale: Tensor, shift: Tensor, eps: float,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``modulation + bias``, 4 times as wide."""
-    call, _held = _describe((B, C, B_weight, C_weight, modulation, bias, scale, shift), eps)
-    outputs = torch.empty(B.shape), torch.empty(C.shape)
-    call.B_out, call.C_out = map(pointer, outputs)
-    library().somamba_interface_forward(ctypes.byref(call), workers())
+    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``linear(hidden, weight, bias)``."""
+    call, _held = _describe((B, C, B_weight, C_weight, hidden, weight, bias, scale, shift), eps)
+    outputs, count = (torch.empty(B.shape), torch.empty(C.shape)), workers()
+    scratch = torch.empty(count * _ROWS_ABREAST * weight.shape[0])
+    call.B_out, call.C_out, call.scratch = map(pointer, (*outputs, scratch))
+    library().somamba_interface_forward(ctypes.byref(call), count)
     return outputs
 
 
@@ -72,20 +78,21 @@ def _(*arguments: Any) -> tuple[Tensor, Tensor]:
 
 @torch.library.custom_op("somamba::modulated_norm_backward", mutates_args=(), device_types="cpu")
 def _backward(
-    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, modulation: Tensor, bias: Tensor,
-    scale: Tensor, shift: Tensor, eps: float,
+    dB: Tensor, dC: Tensor, B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, hidden: Tensor, weight: Tensor,
+    bias: Tensor, scale: Tensor, shift: Tensor, eps: float,
 ) -> list[Tensor]:  # fmt: skip
-    call, _held = _describe((B, C, B_weight, C_weight, modulation, bias, scale, shift), eps)
-    count, n = workers(), B_weight.shape[0]
+    call, held = _describe((B, C, B_weight, C_weight, hidden, weight, bias, scale, shift), eps)
+    count, n, rows = workers(), B_weight.shape[0], held[4]
     dB, dC = dB.contiguous(), dC.contiguous()
-    inputs = torch.empty(B.shape), torch.empty(C.shape), torch.empty(modulation.shape)
-    partial = torch.empty(count, 2 * n + 2 + bias.numel())
-    gradient = _InterfaceGradient(*map(pointer, (dB, dC, *inputs, partial)))
+    modulation = torch.addmm(bias, rows, weight.t())
+    dmodulation = torch.empty(modulation.shape)
+    inputs, partial = (torch.empty(B.shape), torch.empty(C.shape)), torch.empty(count, 2 * n + 2)
+    gradient = _InterfaceGradient(*map(pointer, (dB, dC, modulation, *inputs, dmodulation, partial)))
     library().somamba_interface_backward(ctypes.byref(call), ctypes.byref(gradient), count)
-    of_B, of_C, of_scale, of_shift, of_bias = partial.sum(dim=0).split([n, n, 1, 1, bias.numel()])
-    sums = (part.clone() for part in (of_B, of_C, of_bias, of_scale[0], of_shift[0]))
-    dB_weight, dC_weight, dbias, dscale, dshift = sums
-    return [inputs[0], inputs[1], dB_weight, dC_weight, inputs[2], dbias, dscale, dshift]
+    dB_weight, dC_weight, dscale, dshift = (part.clone() for part in partial.sum(dim=0).split([n, n, 1, 1]))
+    dhidden = torch.mm(dmodulation, weight).reshape(hidden.shape)
+    dweight, dbias = torch.mm(dmodulation.t(), rows), dmodulation.sum(dim=0)
+    return [*inputs, dB_weight, dC_weight, dhidden, dweight, dbias, dscale.reshape(()), dshift.reshape(())]
 
 
 @_backward.register_fake

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from somamba.errors import BackendError
+from somamba.native.memory import keep_pages
 
-ABI = 2
+ABI = 4
 DISABLE = "SOMAMBA_NO_NATIVE"
 FLOATS = ctypes.POINTER(ctypes.c_float)
 
@@ -71,6 +72,7 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
         return None, "they were built from another version of somamba (reinstall)"
     loaded.somamba_instruction_set.restype = ctypes.c_char_p
     _share_openmp(loaded)
+    keep_pages()
     return loaded, None
 
 

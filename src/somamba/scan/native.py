@@ -14,6 +14,8 @@ from torch import Tensor
 from somamba.native.library import FLOATS, library, pointer, workers
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
+_DOUBLES = ctypes.POINTER(c_double)
+
 
 class _Strided(ctypes.Structure):
     _fields_ = [("data", FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
@@ -31,7 +33,7 @@ class _Scan(ctypes.Structure):
         ("out", _Strided),
         ("states", FLOATS),
         ("boundary", FLOATS),
-        ("turns", ctypes.POINTER(c_double)),
+        ("turns", _DOUBLES),
         ("scratch", FLOATS),
     ]
 
@@ -74,7 +76,7 @@ def _forward(
     call.out = _strided(readout)
     call.states = pointer(states) if keep_states else None
     call.boundary = pointer(boundary) if keep_blocks else None
-    call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double)) if keep_blocks else None
+    call.turns = _doubles(turns) if keep_blocks else None
     call.scratch = pointer(scratch)
     library().somamba_scan_forward(ctypes.byref(call), count)
     return readout, states, boundary, turns
@@ -101,7 +103,7 @@ def _backward(
     grad = grad.contiguous()
     scratch, partial = torch.empty(sizes.backward + 16), torch.empty(sizes.partial)
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
-    call.turns = ctypes.cast(turns.data_ptr(), ctypes.POINTER(c_double))
+    call.turns = _doubles(turns)
     names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
     adjoint = _ScanGradient(dout=_strided(grad), partial=pointer(partial))
     for name, gradient in zip(names, gradients, strict=True):
@@ -159,6 +161,10 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
     sizes = _ScanSizes()
     library().somamba_scan_sizes(ctypes.byref(call), count, ctypes.byref(sizes))
     return call, sizes, count
+
+
+def _doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
+    return ctypes.cast(tensor.data_ptr(), _DOUBLES)
 
 
 def _strided(tensor: Tensor) -> _Strided:

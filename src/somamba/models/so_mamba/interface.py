@@ -15,28 +15,34 @@ from somamba.shapes import Grid
 
 
 class Modulation(NamedTuple):
-    """What G says to the interfaces, before the tanh."""
+    """What G says to the interfaces: a linear layer still to be applied. Its result would be a unit's largest tensor."""
 
-    values: Tensor
-    """``(batch, ..., 4 * width)``: mu_B, nu_B, mu_C, nu_C, without their bias."""
+    hidden: Tensor
+    """``(batch, ..., hidden)``: its input."""
+    weight: Tensor
+    """``(4 * width, hidden)``: for mu_B, nu_B, mu_C, nu_C."""
     bias: Tensor
-    """``(4 * width,)``: added to the values by whoever reads them, which saves a pass over them."""
+    """``(4 * width,)``."""
     scale: Tensor
     """alpha_mu."""
     shift: Tensor
     """alpha_nu."""
+
+    def values(self) -> tuple[Tensor, ...]:
+        """mu_B, nu_B, mu_C, nu_C, before the tanh."""
+        return F.linear(self.hidden, self.weight, self.bias).chunk(4, dim=-1)
 
     def apply(self, interface: Tensor, mu: Tensor, nu: Tensor) -> Tensor:
         """Eq. 18: ``interface * (1 + scale tanh(mu)) + shift tanh(nu)``."""
         return interface * (1 + self.scale * torch.tanh(mu)) + self.shift * torch.tanh(nu)
 
 
-class LateBias(nn.Linear):
-    """A linear layer that leaves its bias to be added by its reader."""
+class LateLinear(nn.Linear):
+    """A linear layer that leaves the product to its reader: it returns what is needed for it."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Multiply only."""
-        return F.linear(x, self.weight)
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
+        """Return input, weight and bias."""
+        return x, self.weight, self.bias
 
 
 class InterfaceModulation(nn.Module):
@@ -50,7 +56,7 @@ class InterfaceModulation(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         hidden = config.hidden
         self.reduce = nn.Sequential(nn.Linear(d_model, hidden), nn.SiLU()) if hidden else nn.Identity()
-        self.project = LateBias(hidden or d_model, 4 * width)
+        self.project = LateLinear(hidden or d_model, 4 * width)
         nn.init.zeros_(self.project.weight)
         nn.init.zeros_(self.project.bias)
         for name in ("scale", "shift"):
@@ -62,6 +68,5 @@ class InterfaceModulation(nn.Module):
 
     def forward(self, evidence: Grid) -> Modulation:
         """Predict the modulation of every token."""
-        return Modulation(
-            full(self.project(self.reduce(self.norm(evidence)))), self.project.bias, self.scale, self.shift
-        )
+        hidden, weight, bias = self.project(full(self.reduce(self.norm(evidence))))
+        return Modulation(hidden, weight, bias, self.scale, self.shift)

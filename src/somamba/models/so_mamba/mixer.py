@@ -77,15 +77,16 @@ class Mixer(nn.Module):
         parts = self.in_proj(u)
         # State and decays stay in float32, also under autocast.
         with torch.autocast(u.device.type, enabled=False):
-            return self._scan({name: full(part) for name, part in parts.items()}, modulation)
+            inputs = self._inputs({name: full(part) for name, part in parts.items()}, modulation)
+            return rearrange(self.scan(inputs), "b t h p -> b t (h p)")
 
-    def _scan(self, parts: dict[str, Tensor], modulation: Modulation | None) -> Tensor:
+    def _inputs(self, parts: dict[str, Tensor], modulation: Modulation | None) -> ScanInputs:
         config = self.config
         dt = F.softplus(parts["dt"] + self.dt_bias)
         A = -_speed(parts.get("A", parts["dt"]), config.decay)
         B, C = self._interfaces(parts["B"], parts.get("C", parts["B"]), modulation)
         heads = "b t (h p) -> b t h p"
-        inputs = ScanInputs(
+        return ScanInputs(
             C=C,
             B=B,
             x=rearrange(parts["x"], heads, p=config.d_head),
@@ -96,21 +97,19 @@ class Mixer(nn.Module):
             mimo_z=self.mimo_z,
             mimo_o=self.mimo_o,
             D=self.D,
-            angles=parts["angle"][:, :, None].expand(-1, -1, self.heads, -1),
+            angles=parts["angle"].contiguous()[:, :, None].expand(-1, -1, self.heads, -1),
             dt=dt,
             adt=A.clamp(max=-A_FLOOR) * dt,
-            trap=parts["trap"],
+            trap=parts["trap"].contiguous(),
         )
-        return rearrange(self.scan(inputs), "b t h p -> b t (h p)")
 
     def _interfaces(self, B: Tensor, C: Tensor, modulation: Modulation | None) -> tuple[Tensor, Tensor]:
         if modulation is None:
             return self._norm(self._split(B), self.B_norm), self._norm(self._split(C), self.C_norm)
-        if not self.modulate_raw and usable(B, modulation.values):
+        if not self.modulate_raw and usable(B, modulation.hidden):
             B, C = modulated_norm(B, C, self.B_norm, self.C_norm, *modulation, NORM_EPS)
             return self._split(B), self._split(C)
-        biased = modulation.values + modulation.bias
-        mu_B, nu_B, mu_C, nu_C = (self._split(part) for part in biased.chunk(4, dim=-1))
+        mu_B, nu_B, mu_C, nu_C = map(self._split, modulation.values())
         B, C = self._split(B), self._split(C)
         if self.modulate_raw:
             B, C = modulation.apply(B, mu_B, nu_B), modulation.apply(C, mu_C, nu_C)

@@ -58,8 +58,8 @@ class OwnershipBlock(nn.Module):
         u = tokenize(self.content_norm(self.content(carrier, evidence)), self.order)
         modulation = None
         if self.access is not None and evidence is not None:
-            values, *strengths = self.access(evidence)
-            modulation = Modulation(tokenize(values, self.order), *strengths)
+            hidden, *layer = self.access(evidence)
+            modulation = Modulation(tokenize(hidden, self.order), *layer)
         S = self.mixer(u, modulation)
         read = untokenize(self.out_proj(S), (carrier.shape[1], carrier.shape[2]), self.order)
         refined = None if self.outlet is None or evidence is None else self.outlet(evidence)

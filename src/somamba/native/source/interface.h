@@ -1,4 +1,5 @@
-// B and C on their way into the scan: RMS norm over n, then the modulation by G (Eq. 18), in one pass.
+// B and C on their way into the scan: RMS norm over n, then the modulation by G (Eq. 18), whose last layer is part of it:
+// four numbers of modulation for each of B and C would be the largest tensor of a unit, and are never stored.
 #pragma once
 #include <math.h>
 
@@ -30,37 +31,64 @@ INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, flo
     }
 }
 
-static void interface_forward(const Interface& a, int index, int count) {
-    const int64_t width = a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
-    float inverse_of[MOST_VECTORS];
-    for (int64_t row = begin; row < end; ++row)
-        for (int side = 0; side < 2; ++side) {
-            const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
-            const float* weight = side ? a.C_weight : a.B_weight;
-            const float* mu = a.modulation + row * a.modulation_row + 2 * side * width;
-            const float* bias = a.modulation_bias + 2 * side * width;
-            float* out = (side ? a.C_out : a.B_out) + row * width;
-            for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
-                const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
-                inverse_rms(x + start * a.n, some, a.n, a.eps, inverse_of);
-                for (int64_t v = 0; v < some; ++v)
-                    for (int64_t j = 0; j < a.n; j += LANES) {
-                        const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
-                        const int64_t at = (start + v) * a.n + j;
-                        const V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
-                        const V up = tanh(load(mu + at, lanes) + load(bias + at, lanes));
-                        const V by = tanh(load(mu + width + at, lanes) + load(bias + width + at, lanes));
-                        store(out + at, fma(by * a.shift, y, fma(splat(1), up, a.scale)), lanes);
-                    }
-            }
+constexpr int ROWS_ABREAST = 4;  // rows whose modulation is projected together: they share the loads of the weights
+
+// to[row] = hidden[row] . weight + bias, for `rows` <= ROWS_ABREAST rows.
+template <int ROWS>
+INLINE void project_rows(const Interface& a, int64_t row, int64_t width, float* to) {
+    const float* hidden = a.hidden + row * a.hidden_row;
+    for (int64_t j = 0; j < width; j += LANES) {
+        const int lanes = width - j < LANES ? (int)(width - j) : LANES;
+        V total[ROWS];
+        UNROLL for (int r = 0; r < ROWS; ++r) total[r] = load(a.bias + j, lanes);
+        for (int64_t k = 0; k < a.hidden_size; ++k) {
+            const V weight = load(a.weight + k * width + j, lanes);
+            UNROLL for (int r = 0; r < ROWS; ++r) total[r] = fma(total[r], weight, hidden[r * a.hidden_row + k]);
         }
+        UNROLL for (int r = 0; r < ROWS; ++r) store(to + r * width + j, total[r], lanes);
+    }
+}
+
+// One row: norm, then Eq. 18 with the modulation mu.
+INLINE void modulate_row(const Interface& a, int64_t row, const float* modulation, float* inverse_of) {
+    const int64_t width = a.vectors * a.n;
+    for (int side = 0; side < 2; ++side) {
+        const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
+        const float* weight = side ? a.C_weight : a.B_weight;
+        const float* mu = modulation + 2 * side * width;
+        float* out = (side ? a.C_out : a.B_out) + row * width;
+        for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
+            const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
+            inverse_rms(x + start * a.n, some, a.n, a.eps, inverse_of);
+            for (int64_t v = 0; v < some; ++v)
+                for (int64_t j = 0; j < a.n; j += LANES) {
+                    const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
+                    const int64_t at = (start + v) * a.n + j;
+                    const V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
+                    const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
+                    store(out + at, fma(by * a.shift, y, fma(splat(1), up, a.scale)), lanes);
+                }
+        }
+    }
+}
+
+static void interface_forward(const Interface& a, int index, int count) {
+    const int64_t width = 4 * a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
+    float* modulation = a.scratch + index * ROWS_ABREAST * width;
+    float inverse_of[MOST_VECTORS];
+    for (int64_t row = begin; row < end;) {
+        const int64_t some = end - row < ROWS_ABREAST ? 1 : ROWS_ABREAST;
+        if (some == ROWS_ABREAST) project_rows<ROWS_ABREAST>(a, row, width, modulation);
+        else project_rows<1>(a, row, width, modulation);
+        for (int64_t r = 0; r < some; ++r) modulate_row(a, row + r, modulation + r * width, inverse_of);
+        row += some;
+    }
 }
 
 static void interface_backward(const Interface& a, const InterfaceGradient& d, int index, int count) {
     const int64_t width = a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
-    const int64_t sums = 2 * a.n + 2 + 4 * width;
-    float* partial = d.partial + index * sums;
-    memset(partial, 0, sums * sizeof(float));
+    float* partial = d.partial + index * (2 * a.n + 2);
+    memset(partial, 0, (2 * a.n + 2) * sizeof(float));
     double dscale = 0, dshift = 0;
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end; ++row) {
@@ -68,12 +96,11 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
         for (int side = 0; side < 2; ++side) {
             const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
             const float* weight = side ? a.C_weight : a.B_weight;
-            const float* mu = a.modulation + row * a.modulation_row + 2 * side * width;
-            const float* bias = a.modulation_bias + 2 * side * width;
+            const float* mu = d.modulation + row * 4 * width + 2 * side * width;
             const float* dout = (side ? d.dC : d.dB) + row * width;
             float* dx = (side ? d.C : d.B) + row * width;
-            float* dmu = d.modulation + row * 4 * width + 2 * side * width;
-            float *dweight = partial + side * a.n, *dbias = partial + 2 * a.n + 2 + 2 * side * width;
+            float* dmu = d.dmodulation + row * 4 * width + 2 * side * width;
+            float* dweight = partial + side * a.n;
             for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
                 const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
                 inverse_rms(x + start * a.n, some, a.n, a.eps, inverse_of);
@@ -85,14 +112,10 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
                         const int64_t at = (start + v) * a.n + j;
                         const V xs = load(x + at, lanes), w = load(weight + j, lanes);
                         V g = load(dout + at, lanes);
-                        const V up = tanh(load(mu + at, lanes) + load(bias + at, lanes));
-                        const V by = tanh(load(mu + width + at, lanes) + load(bias + width + at, lanes));
+                        const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
                         const V normed = xs * w * inv, one = splat(1);
-                        const V of_mu = g * normed * (one - up * up) * a.scale, of_nu = g * (one - by * by) * a.shift;
-                        store(dmu + at, of_mu, lanes);
-                        store(dmu + width + at, of_nu, lanes);
-                        store(dbias + at, load(dbias + at, lanes) + of_mu, lanes);
-                        store(dbias + width + at, load(dbias + width + at, lanes) + of_nu, lanes);
+                        store(dmu + at, g * normed * (one - up * up) * a.scale, lanes);
+                        store(dmu + width + at, g * (one - by * by) * a.shift, lanes);
                         of_scale = fma(of_scale, g * normed, up);
                         of_shift = fma(of_shift, g, by);
                         g = g * fma(one, up, a.scale);

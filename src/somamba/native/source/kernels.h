@@ -50,17 +50,19 @@ struct Interface {
     const float *B, *C;                       // rows (vectors n)
     int64_t B_row, C_row;
     const float *B_weight, *C_weight;         // n
-    const float* modulation;                  // rows (4 vectors n): mu_B, nu_B, mu_C, nu_C, without their bias
-    int64_t modulation_row;
-    const float* modulation_bias;             // 4 vectors n
+    // The modulation mu_B, nu_B, mu_C, nu_C of a row, (4 vectors n) wide, is hidden . weight + bias.
+    int64_t hidden_size, hidden_row;
+    const float *hidden, *weight, *bias;      // rows hidden_size; hidden_size (4 vectors n); 4 vectors n
     float scale, shift, eps;
     float *B_out, *C_out;                     // rows (vectors n), contiguous
+    float* scratch;                           // workers ROWS_ABREAST (4 vectors n)
 };
 
 struct InterfaceGradient {
     const float *dB, *dC;                     // of the outputs, contiguous
-    float *B, *C, *modulation;                // of the inputs, contiguous
-    float* partial;                           // workers (2 n + 2 + 4 vectors n): weights of B and C, scale, shift, bias
+    const float* modulation;                  // rows (4 vectors n), with bias: made again for the backward pass
+    float *B, *C, *dmodulation;               // of the inputs, contiguous
+    float* partial;                           // workers (2 n + 2): weights of B and C, scale, shift
 };
 
 // Depthwise 3x3 with zero padding, then GELU, on a contiguous (batch, height, width, channels) grid.
