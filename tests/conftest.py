@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+# The tensors of the tests are small: threads would only wait for each other. Tests about threads ask for them.
+torch.set_num_threads(1)
+
 
 @pytest.fixture
 def rng() -> torch.Generator:

@@ -1,37 +1,44 @@
-"""Freed memory is kept for the next tensor once that was asked for."""
+"""Large tensors stay on the heap, whose pages are kept, once that was asked for."""
 
+import os
 import platform
 import subprocess
 import sys
 
 import pytest
 
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
+
 CODE = """
-import resource, torch
+import ctypes
+import torch
 from somamba.native.memory import keep_pages
-kept = {keep} and keep_pages(512)
 
-def faults():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+class Info(ctypes.Structure):  # struct mallinfo2 of <malloc.h>
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd u1 u2 u3 u4 keepcost".split()]
 
-def work():
-    pieces = [torch.ones(5_000_000) for _ in range(8)]  # 20 MB each
-
-for _ in range(5):  # the heap finds its shape
-    work()
-before = faults()
-work()
-print(int(kept), faults() - before)
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Info
+taken = {keep} and keep_pages(64)
+before = libc.mallinfo2().hblkhd
+tensor = torch.ones(5_000_000)  # 20 MB
+print(int(taken), (libc.mallinfo2().hblkhd - before) >> 20)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt is glibc's")
-def test_rounds_of_equal_tensors_come_to_touch_no_fresh_pages():
-    def run(keep):
-        code = CODE.format(keep=keep)
-        return map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split())
+def run(*, keep, **environment):
+    command = [sys.executable, "-c", CODE.format(keep=keep)]
+    output = subprocess.run(command, capture_output=True, check=True, env=os.environ | environment).stdout
+    return [int(word) for word in output.split()]
 
-    kept, with_hint = run(keep=True)
-    _, without = run(keep=False)
-    assert kept == 1
-    assert with_hint < 1000 < without
+
+def test_a_large_tensor_is_mapped_apart_by_default():
+    assert run(keep=False) == [0, 19]
+
+
+def test_it_comes_from_the_heap_when_pages_are_kept():
+    assert run(keep=True) == [1, 0]
+
+
+def test_the_environment_can_forbid_it():
+    assert run(keep=True, SOMAMBA_RETURN_PAGES="1") == [0, 19]

@@ -31,7 +31,7 @@ class DataConfig:
     size: tuple[int, int] | None = None
     """Rows and columns of the images; by default the dataset's."""
     seed: int = 0
-    """Names all that is drawn: masks, simulated coils, phase, noise, the order of an epoch."""
+    """Names what is drawn for slices: masks, coils, phase, noise. A recipe's own seed names their order."""
     combine: Literal["coils", "sense"] = "coils"
     """``raw`` only: every coil on its own (no maps in A), or one image seen through sensitivity maps."""
     n_coils: int = 8

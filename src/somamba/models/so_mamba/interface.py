@@ -15,7 +15,7 @@ from somamba.shapes import Grid
 
 
 class Modulation(NamedTuple):
-    """What G says to the interfaces: a linear layer still to be applied. Its result would be a unit's largest tensor."""
+    """What G says to the interfaces: a linear layer still to be applied; its result would be a large tensor."""
 
     hidden: Tensor
     """``(batch, ..., hidden)``: its input."""

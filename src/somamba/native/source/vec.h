@@ -126,26 +126,17 @@ INLINE V swap_halves(V x) {
 INLINE vf clamp(vf x, float low, float high) {
     return (vf)_mm512_min_ps(_mm512_set1_ps(high), _mm512_max_ps(_mm512_set1_ps(low), (__m512)x));
 }
-INLINE vf guess_inverse(vf x) { return (vf)_mm512_rcp14_ps((__m512)x); }
 #elif defined(__x86_64__) && SOMAMBA_WIDTH == 8
 INLINE vf clamp(vf x, float low, float high) {
     return (vf)_mm256_min_ps(_mm256_set1_ps(high), _mm256_max_ps(_mm256_set1_ps(low), (__m256)x));
 }
-INLINE vf guess_inverse(vf x) { return (vf)_mm256_rcp_ps((__m256)x); }
 #else
 INLINE vf clamp(vf x, float low, float high) {
     vf l = low - (vf){}, h = high - (vf){};
     x = x < l ? l : x;
     return x > h ? h : x;
 }
-INLINE vf guess_inverse(vf x) { return 1.0f / x; }
 #endif
-
-// 1 / x for 1 <= x < 1e38: the machine's guess and one Newton step, three times as fast as a division.
-INLINE vf inverse(vf x) {
-    vf y = guess_inverse(x);
-    return y + y * (1.0f - x * y);
-}
 
 // 2^t: the integer part goes to the exponent, a polynomial (own minimax fit, 8e-8) makes the rest.
 INLINE vf exp2_(vf t) {
@@ -178,10 +169,9 @@ INLINE vf exp_(vf x) {
     return e * (vf)power;
 }
 
-INLINE vf sigmoid_(vf x) { return inverse(1.0f + exp2_(-1.44269504f * x)); }
+INLINE vf sigmoid_(vf x) { return 1.0f / (1.0f + exp2_(-1.44269504f * x)); }
 
-// tanh with full relative accuracy near zero and a true division: the rotation sums it over tens of thousands of
-// tokens, and with it any bias.
+// tanh with full relative accuracy near zero: the rotation sums it over tens of thousands of tokens, and any bias with it.
 INLINE vf tanh_(vf x) {
     vf u = x * x;
     vf q = 0.00206466205f * u - 0.00809196476f;
@@ -234,7 +224,7 @@ INLINE void sincos_(vf turns, vf& sine, vf& cosine) {
 // erf by Abramowitz and Stegun 7.1.26, absolute error below 1.5e-7; its exponential is phi's as well.
 INLINE void normal_(vf x, vf& below, vf& slope) {
     vf size = x < 0.0f ? -x : x;
-    vf t = inverse(1.0f + 0.3275911f * 0.707106781f * size);
+    vf t = 1.0f / (1.0f + 0.3275911f * 0.707106781f * size);
     vf e = exp2_(-0.721347520f * x * x);
     vf q = 1.061405429f * t - 1.453152027f;
     q = q * t + 1.421413741f;
@@ -248,7 +238,7 @@ INLINE void normal_(vf x, vf& below, vf& slope) {
 // x Phi(x) = max(x, 0) - |x| Phi(-|x|)
 INLINE vf gelu_(vf x) {
     vf zero = {}, size = x < zero ? -x : x;
-    vf t = inverse(1.0f + 0.3275911f * 0.707106781f * size);
+    vf t = 1.0f / (1.0f + 0.3275911f * 0.707106781f * size);
     vf q = 0.5f * 1.061405429f * t - 0.5f * 1.453152027f;
     q = q * t + 0.5f * 1.421413741f;
     q = q * t - 0.5f * 0.284496736f;
