@@ -72,9 +72,11 @@ class Router(nn.Module):
         pool = self.to_carrier.in_features
         grid = features.shape[:3]
         # Two-dimensional slices go to the matrix product as they lie, without a copy.
-        candidate = full(self.to_carrier(pools[:, :pool])).unflatten(0, grid)
-        carrier = self.project(candidate)
+        candidate = full(self.to_carrier(pools[:, :pool]))
+        carrier = self.project(candidate.unflatten(0, grid))
         if self.to_evidence is None:
             return Streams(carrier, None)
-        rejected = candidate - carrier
-        return Streams(carrier, full(self.to_evidence(pools[:, pool:])).unflatten(0, grid) + rejected)
+        evidence = full(self.to_evidence(pools[:, pool:]))
+        # What the carrier rejects is added in place: G = U_nr + (U_car - L).
+        evidence.add_(candidate).sub_(carrier.flatten(0, 2))
+        return Streams(carrier, evidence.unflatten(0, grid))
