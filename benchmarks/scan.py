@@ -2,8 +2,8 @@
 
 python benchmarks/scan.py [--tokens 25600] [--batch 1] [--threads 2] [--rounds 7]
 
-All candidates run in turn in one process; the best of several rounds counts. The official CUDA kernel joins in where
-mamba-ssm and a GPU are present.
+All candidates run in turn in one process, on the CPU; the best of several rounds counts. Neither the official CUDA
+kernel nor another public implementation is timed here yet.
 """
 
 import argparse
