@@ -153,10 +153,12 @@ def load_optimiser(
     """Undo `optimiser_tensors`, after names and shapes have been compared."""
     state: dict[int, dict[str, Tensor]] = {}
     parameters = dict(model.named_parameters())
-    places = {name: place for place, name in enumerate(parameters)}
+    # PyTorch numbers parameters in the order of the optimiser's groups, which need not be the model's.
+    order = (id(parameter) for group in optimiser.param_groups for parameter in group["params"])
+    place_of = {key: place for place, key in enumerate(order)}
     for key, value in tensors.items():
         slot, _, name = key.partition("/")
         if name not in parameters or (value.ndim and value.shape != parameters[name].shape):
             raise InputError(f"{source}: the optimiser's {key!r} {tuple(value.shape)} does not fit the model.")
-        state.setdefault(places[name], {})[slot] = value
+        state.setdefault(place_of[id(parameters[name])], {})[slot] = value
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -51,10 +51,15 @@ class StepResult:
 
 
 def make_optimiser(model: Reconstructor, config: Optimiser) -> torch.optim.Optimizer:
-    """AdamW over all parameters; the schedule sets its rate at every step."""
-    return torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, betas=config.betas, weight_decay=config.weight_decay
-    )
+    """AdamW over all parameters; the schedule sets its rate at every step.
+
+    A parameter marked ``_no_weight_decay`` by its layer, as the official Mamba marks ``dt_bias`` and ``D``, is not
+    pulled to zero: zero would mean something there, a time step for one.
+    """
+    marked = [p for p in model.parameters() if getattr(p, "_no_weight_decay", False)]
+    others = [p for p in model.parameters() if not getattr(p, "_no_weight_decay", False)]
+    groups = [{"params": others, "weight_decay": config.weight_decay}, {"params": marked, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas)
 
 
 def take_step(

@@ -69,6 +69,9 @@ class Mixer(nn.Module):
         self.mimo_o = nn.Parameter(torch.full((heads, config.rank, config.d_head), 1 / config.rank))
         self.D = nn.Parameter(torch.ones(heads))
         self.dt_bias = nn.Parameter(_initial_dt_bias(heads))
+        # As in the official module: weight decay would pull the time steps and the skip to a value of its own.
+        for parameter in (self.D, self.dt_bias):
+            parameter._no_weight_decay = True  # type: ignore[attr-defined]
         self.modulate_raw = modulate_raw
         self.scan = Scan(config.backend)
 
