@@ -22,12 +22,19 @@ SMALL = SOMambaConfig(
 )
 
 
+SIZES: dict[type, dict[str, Any]] = {
+    SOMambaConfig: {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")},
+}
+"""Fields that make a network small, by the type of its configuration."""
+
+
 def shrink(config: Any, **changes: Any) -> Any:
-    """The same network with few channels; other networks than SO-Mamba are taken as they are."""
+    """The same network with few channels; of the changes, those that its configuration knows."""
     if isinstance(config, SOMambaConfig):
-        sizes = {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")}
         mixer = replace(config.mixer, d_state=8, d_head=8, rank=2)
-        config = replace(config, **sizes, mixer=mixer, interface=replace(config.interface, hidden=6))
+        config = replace(config, **SIZES[SOMambaConfig], mixer=mixer, interface=replace(config.interface, hidden=6))
+    else:
+        config = replace(config, **SIZES.get(type(config), {}))
     known = {field.name for field in fields(config)}
     return replace(config, **{name: value for name, value in changes.items() if name in known})
 

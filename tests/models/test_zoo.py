@@ -17,8 +17,9 @@ every_model = pytest.mark.parametrize("name", MODELS)
 
 
 def small(name, **changes):
+    """In evaluation mode: dropout and statistics of the batch are for training."""
     torch.manual_seed(0)
-    return perturb(build(name, shrink(MODELS[name].config, **changes)))
+    return perturb(build(name, shrink(MODELS[name].config, **changes))).eval()
 
 
 def learns(network):
@@ -118,7 +119,7 @@ def test_weights_travel(name):
     network = small(name)
     y, A = measure()
     torch.manual_seed(1)
-    other = build(name, shrink(MODELS[name].config))
+    other = build(name, shrink(MODELS[name].config)).eval()
     other.load_state_dict(load(save(network.state_dict())))
     with torch.no_grad():
         assert torch.equal(other(y, A), network(y, A))

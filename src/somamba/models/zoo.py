@@ -23,6 +23,8 @@ class Entry:
     """One line for people."""
     citation: str
     """The paper."""
+    licence: str = "Apache-2.0"
+    """Of the public code that goes with the paper, for those who want to use it; ours is written from the equations."""
 
 
 _SO_MAMBA = "Fang et al., SO-Mamba: State-Ownership Mamba for Unrolled MRI Reconstruction"

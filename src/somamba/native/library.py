@@ -12,7 +12,7 @@ from torch import Tensor
 from somamba.errors import BackendError
 from somamba.native.memory import keep_pages
 
-ABI = 4
+ABI = 5
 DISABLE = "SOMAMBA_NO_NATIVE"
 FLOATS = ctypes.POINTER(ctypes.c_float)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from somamba.errors import InputError
+from somamba.models.adapters import check_images
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.unit import Unit
@@ -106,8 +107,4 @@ class SOMamba(Reconstructor):
                 f"SO-Mamba with patch {self.config.patch} wants images of at least {smallest}x{smallest}, got "
                 f"{x.shape[-2]}x{x.shape[-1]}. Pad the k-space, or build the network with a smaller patch."
             )
-        if x.shape[1] != self.config.coils:
-            raise InputError(
-                f"This SO-Mamba was built for {self.config.coils} image channel(s), the operator gives {x.shape[1]}. "
-                "Pass sensitivity maps to combine the coils, or build the network with coils equal to their number."
-            )
+        check_images(x, self.config.coils)

@@ -76,7 +76,7 @@ void parallel(int count, const F& work) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 4; }
+EXPORT int somamba_abi() { return 5; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 

@@ -1,0 +1,77 @@
+"""What networks on real channels need to keep the contract of `Reconstructor`: any size, any mode, data consistency."""
+
+from abc import abstractmethod
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from typing_extensions import override
+
+from somamba.errors import InputError
+from somamba.models.base import Reconstructor
+from somamba.physics.channels import to_channels, to_complex
+from somamba.physics.consistency import CONSISTENCIES
+from somamba.physics.operator import LinearOperator
+from somamba.shapes import Images
+
+Mode = Literal["as_published", "+dc"]
+"""Of an image-domain network: as its paper has it, or with data consistency behind it."""
+
+
+class ImageNetwork(Reconstructor):
+    """A network that sees the zero-filled image only; mode ``+dc`` then brings its output back to the measurements."""
+
+    def __init__(self, *, coils: int, mode: Mode, multiple: int) -> None:
+        """Wrap `refine`.
+
+        Args:
+            coils: Image channels: the number of coils in coil-channel mode, else 1.
+            mode: With or without data consistency at the end.
+            multiple: What both sides of the image must be divisible by; others are padded by reflection and cropped.
+        """
+        super().__init__()
+        self.coils = coils
+        self.multiple = multiple
+        self.consistency = CONSISTENCIES["auto"]() if mode == "+dc" else None
+
+    @abstractmethod
+    def refine(self, image: Float[Tensor, "batch 2*coils y x"]) -> Float[Tensor, "batch 2*coils y x"]:
+        """Turn real channels of the zero-filled image into those of the result; sides are multiples already."""
+
+    @override
+    def forward(self, y: Tensor, A: LinearOperator) -> Images:
+        self.check(y, A)
+        x = A.adjoint(y)
+        check_images(x, self.coils)
+        height, width = x.shape[-2:]
+        refined = self.refine(pad_to_multiple(to_channels(x), self.multiple))
+        image = to_complex(refined[..., :height, :width])
+        return image if self.consistency is None else self.consistency(image, y, A)
+
+
+def check_images(x: Images, coils: int) -> None:
+    """Refuse images whose number of channels is not the one that a network was built for."""
+    if x.shape[1] != coils:
+        raise InputError(
+            f"This network was built for {coils} image channel(s), the operator gives {x.shape[1]}. Pass sensitivity "
+            "maps to combine the coils, or build the network with coils equal to their number."
+        )
+
+
+def pad_to_multiple(image: Tensor, multiple: int) -> Tensor:
+    """Extend the last two axes at their end, by reflection, to the next multiple; however small the image is."""
+    for axis in (-2, -1):
+        size = image.shape[axis]
+        if extra := -size % multiple:
+            image = torch.cat((image, image.index_select(axis, _reflected(size, extra, image.device))), axis)
+    return image
+
+
+def _reflected(size: int, extra: int, device: torch.device) -> Tensor:
+    """Where the samples behind the end come from: back and forth, without repeating the edge."""
+    if size == 1:
+        return torch.zeros(extra, dtype=torch.long, device=device)
+    period = 2 * (size - 1)
+    place = torch.arange(size, size + extra, device=device) % period
+    return torch.where(place < size, place, period - place)
