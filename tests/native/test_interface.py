@@ -65,7 +65,8 @@ def agrees(arguments, cotangents, tolerance=3e-6):
     result = differentiate(native, arguments, cotangents)
     oracle = differentiate(exact, [a.double() for a in arguments], [c.double() for c in cotangents])
     walk = (4 * arguments[0].numel()) ** 0.5  # what so many terms of either sign add up to
-    least = {"scale": walk, "shift": walk}
+    normed = [float(arguments[i].abs().max()) for i in (2, 3)]  # B and C are sums of terms of this size
+    least = {"scale": walk, "shift": walk, NAMES[0]: normed[0], NAMES[1]: normed[1]}
     if arguments[2].numel() == 1:
         # A norm over one entry leaves only its sign: of terms of this size, the gradient is what eps lets through.
         least |= {name: float((cotangents[i] / arguments[i]).abs().max()) for i, name in enumerate("BC")}

@@ -1,37 +1,30 @@
-"""Depthwise 3x3 and GELU on a channels-last grid, compiled; structures mirror ``source/kernels.h``."""
+"""Depthwise 3x3 and GELU on a channels-last grid, compiled."""
 
 import ctypes
-from ctypes import c_int64
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from somamba.native.library import FLOATS, library, pointer, workers
-
-
-class _Depthwise(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("batch", "height", "width", "channels")),
-        *((name, FLOATS) for name in ("x", "weight", "bias", "out")),
-    ]
+from somamba.native.structures import Depthwise
 
 
 class _DepthwiseGradient(ctypes.Structure):
     _fields_ = [(name, FLOATS) for name in ("dout", "x", "filtered", "partial")]
 
 
-def _describe(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[_Depthwise, tuple[Tensor, ...]]:
+def describe(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Depthwise, tuple[Tensor, ...]]:
     """The structure, and the tensors it points into, which must outlive the call."""
     taps = weight.flatten(1).t().contiguous()  # 9 channels: a vector of channels for every tap
     held = (x.contiguous(), taps, bias.contiguous())
-    return _Depthwise(*x.shape, *map(pointer, held), None), held
+    return Depthwise(*x.shape, *map(pointer, held), None), held
 
 
 @torch.library.custom_op("somamba::depthwise_gelu", mutates_args=(), device_types="cpu")
 def depthwise_gelu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``gelu(conv(x))`` for x ``(batch, y, x, channels)`` and weight ``(channels, 1, 3, 3)``, zero padding."""
-    call, _held = _describe(x, weight, bias)
+    call, _held = describe(x, weight, bias)
     out = torch.empty(x.shape)
     call.out = pointer(out)
     library().somamba_depthwise_forward(ctypes.byref(call), workers())
@@ -45,7 +38,7 @@ def _(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # noqa: ARG001
 
 @torch.library.custom_op("somamba::depthwise_gelu_backward", mutates_args=(), device_types="cpu")
 def _backward(dout: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    call, _held = _describe(x, weight, bias)
+    call, _held = describe(x, weight, bias)
     count, channels = workers(), x.shape[-1]
     dout = dout.contiguous()
     dx, filtered, partial = torch.empty(x.shape), torch.empty(x.shape), torch.empty(count, 10, channels)

@@ -1,35 +1,13 @@
-"""RMS norm of B and C, and their modulation by G with the last layer that makes it, in one pass, compiled.
-
-The structures mirror ``source/kernels.h``.
-"""
+"""RMS norm of B and C, and their modulation by G with the last layer that makes it, in one pass, compiled."""
 
 import ctypes
-from ctypes import c_float, c_int64
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from somamba.native.library import FLOATS, library, pointer, workers
-
-_ROWS_ABREAST = 4  # as in source/interface.h
-
-
-class _Interface(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("rows", "vectors", "n")),
-        ("B", FLOATS),
-        ("C", FLOATS),
-        ("B_row", c_int64),
-        ("C_row", c_int64),
-        ("B_weight", FLOATS),
-        ("C_weight", FLOATS),
-        ("hidden_size", c_int64),
-        ("hidden_row", c_int64),
-        *((name, FLOATS) for name in ("hidden", "weight", "bias")),
-        *((name, c_float) for name in ("scale", "shift", "eps")),
-        *((name, FLOATS) for name in ("B_out", "C_out", "scratch")),
-    ]
+from somamba.native.structures import ROWS_ABREAST, Interface
 
 
 class _InterfaceGradient(ctypes.Structure):
@@ -42,13 +20,13 @@ def _rows(tensor: Tensor) -> Tensor:
     return matrix if matrix.stride(-1) == 1 else matrix.contiguous()
 
 
-def _describe(tensors: tuple[Tensor, ...], eps: float) -> tuple[_Interface, tuple[Tensor, ...]]:
+def _describe(tensors: tuple[Tensor, ...], eps: float) -> tuple[Interface, tuple[Tensor, ...]]:
     """The structure, and the tensors it points into, which must outlive the call."""
     B, C, B_weight, C_weight, hidden, weight, bias, scale, shift = tensors
     b, c, h = _rows(B), _rows(C), _rows(hidden)
     held = (b, c, B_weight.contiguous(), C_weight.contiguous(), h, weight.t().contiguous(), bias.contiguous())
     n = B_weight.shape[0]
-    call = _Interface(
+    call = Interface(
         b.shape[0], b.shape[1] // n, n, pointer(b), pointer(c), b.stride(0), c.stride(0), pointer(held[2]),
         pointer(held[3]), h.shape[1], h.stride(0), pointer(h), pointer(held[5]), pointer(held[6]), float(scale),
         float(shift), eps,
@@ -64,7 +42,7 @@ def modulated_norm(
     """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``linear(hidden, weight, bias)``."""
     call, _held = _describe((B, C, B_weight, C_weight, hidden, weight, bias, scale, shift), eps)
     outputs, count = (torch.empty(B.shape), torch.empty(C.shape)), workers()
-    scratch = torch.empty(count * _ROWS_ABREAST * weight.shape[0])
+    scratch = torch.empty(count * ROWS_ABREAST * weight.shape[0])
     call.B_out, call.C_out, call.scratch = map(pointer, (*outputs, scratch))
     library().somamba_interface_forward(ctypes.byref(call), count)
     return outputs

@@ -1,53 +1,27 @@
 """The scan in C++ on the CPU: float32, forward and backward, registered with PyTorch as an ordinary operator.
 
-The structures mirror ``native/source/kernels.h``. Arguments may be slices of larger tensors: only their last axis must
+Arguments may be slices of larger tensors: only their last axis must
 be contiguous, so the projection that makes them is read in place.
 """
 
 import ctypes
-from ctypes import c_double, c_int64
+from ctypes import c_double
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from somamba.native.library import FLOATS, library, pointer, workers
+from somamba.native.structures import DOUBLES, Scan, ScanSizes, Strided
 from somamba.scan.inputs import ScanInputs, ScanOutput
-
-_DOUBLES = ctypes.POINTER(c_double)
-
-
-class _Strided(ctypes.Structure):
-    _fields_ = [("data", FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
-
-
-class _Scan(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("batch", "tokens", "heads", "p", "n", "rank", "groups", "angles")),
-        ("C", _Strided),
-        ("B", _Strided),
-        ("C_rank", c_int64),
-        ("B_rank", c_int64),
-        *((name, _Strided) for name in ("x", "z", "angle", "dt", "adt", "trap")),
-        *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")),
-        ("out", _Strided),
-        ("states", FLOATS),
-        ("boundary", FLOATS),
-        ("turns", _DOUBLES),
-        ("scratch", FLOATS),
-    ]
 
 
 class _ScanGradient(ctypes.Structure):
     _fields_ = [
-        ("dout", _Strided),
+        ("dout", Strided),
         *((name, FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
         *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
     ]
-
-
-class _ScanSizes(ctypes.Structure):
-    _fields_ = [(name, c_int64) for name in ("boundary", "turns", "forward", "backward", "partial")]
 
 
 def scan_native(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
@@ -145,27 +119,27 @@ def _readable(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     )
 
 
-def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
+def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
     C, B, x, z, *parameters, angles, dt, adt, trap = tensors
     batch, tokens, heads, p = x.shape
     rank, groups, n = B.shape[2:]
-    call = _Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1])
+    call = Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1], advance=tokens)
     for name, tensor in (("C", C), ("B", B)):
-        setattr(call, name, _Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
+        setattr(call, name, Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
         setattr(call, f"{name}_rank", tensor.stride(2))
     for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
         setattr(call, name, _strided(tensor))
     for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
         setattr(call, name, pointer(tensor))
     count = max(1, min(workers(), batch * heads * -(-p // 16)))
-    sizes = _ScanSizes()
+    sizes = ScanSizes()
     library().somamba_scan_sizes(ctypes.byref(call), count, ctypes.byref(sizes))
     return call, sizes, count
 
 
 def _doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
-    return ctypes.cast(tensor.data_ptr(), _DOUBLES)
+    return ctypes.cast(tensor.data_ptr(), DOUBLES)
 
 
-def _strided(tensor: Tensor) -> _Strided:
-    return _Strided(pointer(tensor), *tensor.stride()[:3])
+def _strided(tensor: Tensor) -> Strided:
+    return Strided(pointer(tensor), *tensor.stride()[:3])

@@ -5,6 +5,7 @@ from torch import nn
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.ownership import OwnershipBlock
 from somamba.models.so_mamba.router import Router, Streams
+from somamba.models.so_mamba.streaming import can_stream, stream
 from somamba.shapes import Grid
 
 
@@ -28,7 +29,7 @@ class Unit(nn.Module):
         self.norm = nn.LayerNorm(config.channels)
         routing, routes = config.router, config.routes
         evidence = routes.access or routes.outlet or routes.residency
-        self.router = (
+        self.router: Router | Unrouted = (
             Router(config.channels, config.d_model, routing.projection, routing.compaction, evidence=evidence)
             if config.routes.router
             else Unrouted(config.channels, config.d_model)
@@ -37,5 +38,7 @@ class Unit(nn.Module):
 
     def forward(self, features: Grid) -> Grid:
         """Refine the features of one stage."""
+        if can_stream(self, features):
+            return stream(self, features)
         carrier, evidence = self.router(self.norm(features))
         return self.block(features, carrier, evidence)

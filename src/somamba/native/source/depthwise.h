@@ -44,15 +44,16 @@ INLINE void each_pixel(const Depthwise& a, int index, int count, const F& work) 
 
 constexpr int ABREAST = 4;  // pixels of a row filtered together: their taps and most of their neighbours are shared
 
-// As filter<1>, for ABREAST neighbouring pixels inside the grid.
-INLINE void filter_abreast(const Depthwise& a, const float* at, const float* weight, V start, V* to) {
-    const int64_t C = a.channels, row = a.width * C;
+// As filter<1>, for ABREAST neighbouring pixels inside the grid; the lines point at the pixel left of the first, above it,
+// beside it and below it.
+INLINE void filter_abreast(const float* above, const float* beside, const float* below, int64_t C, const float* weight,
+                           V start, V* to) {
+    const float* lines[3] = {above, beside, below};
     UNROLL for (int p = 0; p < ABREAST; ++p) to[p] = start;
     UNROLL for (int i = 0; i < 3; ++i) {
-        const float* line = at + (i - 1) * row - C;
         const V left = load(weight + 3 * i * C), middle = load(weight + (3 * i + 1) * C), right = load(weight + (3 * i + 2) * C);
         UNROLL for (int x = 0; x < ABREAST + 2; ++x) {
-            const V value = load(line + x * C);
+            const V value = load(lines[i] + x * C);
             if (x < ABREAST) to[x] = fma(to[x], value, left);
             if (x >= 1 && x <= ABREAST) to[x - 1] = fma(to[x - 1], value, middle);
             if (x >= 2) to[x - 2] = fma(to[x - 2], value, right);
@@ -60,31 +61,39 @@ INLINE void filter_abreast(const Depthwise& a, const float* at, const float* wei
     }
 }
 
-static void depthwise_forward(const Depthwise& a, int index, int count) {
-    const int64_t rows = a.batch * a.height, C = a.channels;
-    for (int64_t row = rows * index / count; row < rows * (index + 1) / count; ++row) {
-        const int64_t y = row % a.height;
-        for (int64_t x = 0; x < a.width;) {
-            const bool inside = y > 0 && y + 1 < a.height && x > 0 && x + ABREAST < a.width;
-            const int64_t at = (row * a.width + x) * C;
-            const Edges edges(a, y, x);
-            for (int64_t c = 0; c < C; c += LANES) {
-                const int lanes = C - c < LANES ? (int)(C - c) : LANES;
-                if (inside && lanes == LANES) {
-                    V filtered[ABREAST];
-                    filter_abreast(a, a.x + at + c, a.weight + c, load(a.bias + c), filtered);
-                    UNROLL for (int p = 0; p < ABREAST; ++p) store(a.out + at + p * C + c, gelu(filtered[p]));
-                    continue;
-                }
-                for (int p = 0; p < (inside ? ABREAST : 1); ++p) {
-                    const V start = load(a.bias + c, lanes);
-                    const V filtered = filter<1>(a, edges, a.x + at + p * C + c, a.weight + c, start, lanes);
-                    store(a.out + at + p * C + c, gelu(filtered), lanes);
-                }
+// Pixels of all grids in the batch are numbered through; `out` gets those from begin to end.
+INLINE void depthwise_pixels(const Depthwise& a, int64_t begin, int64_t end, float* out) {
+    const int64_t C = a.channels, row = a.width * C;
+    int64_t x = begin % a.width, y = begin / a.width % a.height;
+    for (int64_t pixel = begin; pixel < end;) {
+        const bool inside = y > 0 && y + 1 < a.height && x > 0 && x + ABREAST < a.width && pixel + ABREAST <= end;
+        const Edges edges(a, y, x);
+        const int64_t some = inside ? ABREAST : 1;
+        for (int64_t c = 0; c < C; c += LANES) {
+            const int lanes = (int)least(LANES, C - c);
+            const float* at = a.x + pixel * C + c;
+            float* to = out + (pixel - begin) * C + c;
+            if (inside && lanes == LANES) {
+                V filtered[ABREAST];
+                filter_abreast(at - row - C, at - C, at + row - C, C, a.weight + c, load(a.bias + c), filtered);
+                UNROLL for (int p = 0; p < ABREAST; ++p) store(to + p * C, gelu(filtered[p]));
+                continue;
             }
-            x += inside ? ABREAST : 1;
+            for (int64_t p = 0; p < some; ++p)
+                store(to + p * C, gelu(filter<1>(a, edges, at + p * C, a.weight + c, load(a.bias + c, lanes), lanes)), lanes);
+        }
+        pixel += some;
+        x += some;
+        if (x == a.width) {
+            x = 0;
+            y = y + 1 < a.height ? y + 1 : 0;
         }
     }
+}
+
+static void depthwise_forward(const Depthwise& a, int index, int count) {
+    const int64_t rows = a.batch * a.height, begin = rows * index / count * a.width, end = rows * (index + 1) / count * a.width;
+    depthwise_pixels(a, begin, end, a.out + begin * a.channels);
 }
 
 // Through the GELU to the filtered grid, and from there to the taps and the bias.

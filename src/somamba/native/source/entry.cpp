@@ -1,5 +1,8 @@
 // The exported functions: choose the instruction set, share the work among threads.
+#include <string.h>
+
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels.h"
@@ -110,6 +113,42 @@ EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int work
     parallel(workers, [=](int index, int count) { chosen->scan_backward_rows(*a, *d, workers, index, count); });
     parallel(workers, [=](int index, int count) { chosen->scan_backward_heads(*a, *d, workers, index, count); });
     chosen->scan_backward_parameters(*a, *d, workers);
+}
+
+EXPORT int64_t somamba_route_scratch(const Route* a) { return chosen->route_scratch(*a); }
+
+EXPORT void somamba_route(const Route* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->route_project(*a, index, count); });
+    parallel(workers, [a](int index, int count) { chosen->route_halve(*a, index, count); });
+    parallel(workers, [a](int index, int count) { chosen->route_assign(*a, index, count); });
+}
+
+// One piece of the sequence after another. State and rotations in a.scan must be zero.
+EXPORT void somamba_stream(const Stream* a, int workers, int scan_workers) {
+    const int64_t wide = a->interface.vectors * a->interface.n;
+    double* turns[2] = {const_cast<double*>(a->scan.turns_in), a->scan.turns_out};
+    for (int64_t token = 0; token < a->tokens; token += a->piece) {
+        const int64_t left = a->tokens - token, rows = left < a->piece ? left : a->piece;
+        // The last row waits for the one behind it, unless there is none.
+        const int64_t first = token == 0 ? 1 : 0, end = rows == left ? rows + 1 : rows;
+        const Piece piece{token, rows, first, end - first};
+        parallel(workers, [&](int index, int count) { chosen->stream_project(*a, piece, index, count); });
+        if (piece.scanned > 0) {
+            Scan scan = a->scan;
+            scan.tokens = rows + 1 - first;
+            scan.advance = piece.scanned;
+            for (Strided* part : {&scan.C, &scan.B, &scan.x, &scan.z, &scan.angle, &scan.dt, &scan.adt, &scan.trap, &scan.out})
+                part->data += first * part->token;
+            scan.turns_in = turns[0];
+            scan.turns_out = turns[1];
+            parallel(scan_workers, [&](int index, int count) { chosen->scan_forward(scan, index, count); });
+            std::swap(turns[0], turns[1]);
+            parallel(workers, [&](int index, int count) { chosen->stream_merge(*a, piece, index, count); });
+        }
+        // The row that waits becomes the first of the next piece.
+        memcpy(a->projected, a->projected + rows * a->pitch, a->pitch * sizeof(float));
+        for (float* out : {a->interface.B_out, a->interface.C_out}) memcpy(out - wide, out + (rows - 1) * wide, wide * sizeof(float));
+    }
 }
 
 EXPORT void somamba_interface_forward(const Interface* a, int workers) {

@@ -65,16 +65,15 @@ INLINE void modulate_row(const Interface& a, int64_t row, const float* modulatio
                     const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
                     const int64_t at = (start + v) * a.n + j;
                     const V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
-                    const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
+                    const V up = tanh_near_one(load(mu + at, lanes)), by = tanh_near_one(load(mu + width + at, lanes));
                     store(out + at, fma(by * a.shift, y, fma(splat(1), up, a.scale)), lanes);
                 }
         }
     }
 }
 
-static void interface_forward(const Interface& a, int index, int count) {
-    const int64_t width = 4 * a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
-    float* modulation = a.scratch + index * ROWS_ABREAST * width;
+INLINE void interface_rows(const Interface& a, int64_t begin, int64_t end, float* modulation) {
+    const int64_t width = 4 * a.vectors * a.n;
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end;) {
         const int64_t some = end - row < ROWS_ABREAST ? 1 : ROWS_ABREAST;
@@ -83,6 +82,11 @@ static void interface_forward(const Interface& a, int index, int count) {
         for (int64_t r = 0; r < some; ++r) modulate_row(a, row + r, modulation + r * width, inverse_of);
         row += some;
     }
+}
+
+static void interface_forward(const Interface& a, int index, int count) {
+    const int64_t begin = a.rows * index / count, end = a.rows * (index + 1) / count;
+    interface_rows(a, begin, end, a.scratch + index * ROWS_ABREAST * 4 * a.vectors * a.n);
 }
 
 static void interface_backward(const Interface& a, const InterfaceGradient& d, int index, int count) {
@@ -112,7 +116,7 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
                         const int64_t at = (start + v) * a.n + j;
                         const V xs = load(x + at, lanes), w = load(weight + j, lanes);
                         V g = load(dout + at, lanes);
-                        const V up = tanh(load(mu + at, lanes)), by = tanh(load(mu + width + at, lanes));
+                        const V up = tanh_near_one(load(mu + at, lanes)), by = tanh_near_one(load(mu + width + at, lanes));
                         const V normed = xs * w * inv, one = splat(1);
                         store(dmu + at, g * normed * (one - up * up) * a.scale, lanes);
                         store(dmu + width + at, g * (one - by * by) * a.shift, lanes);

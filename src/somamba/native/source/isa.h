@@ -1,7 +1,9 @@
 // The body of one isa_*.cpp: all kernels, compiled for one instruction set and collected in one table.
 #include "depthwise.h"
 #include "interface.h"
+#include "route.h"
 #include "scan_backward.h"
+#include "stream.h"
 
 namespace SOMAMBA_ISA {
 extern const Kernels kernels;
@@ -12,6 +14,12 @@ const Kernels kernels = {SOMAMBA_NAME,
                          scan_backward_heads,
                          scan_backward_parameters,
                          scan_sizes,
+                         route_project,
+                         route_halve,
+                         route_assign,
+                         route_scratch,
+                         stream_project,
+                         stream_merge,
                          interface_forward,
                          interface_backward,
                          depthwise_forward,

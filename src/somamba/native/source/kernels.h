@@ -25,6 +25,12 @@ struct Scan {
     float* boundary;                          // state at the start of every block, or null; size by somamba_scan_sizes
     double* turns;                            // rotation at the start of every block, or null
     float* scratch;                           // size by somamba_scan_sizes
+    // A long sequence may come in pieces. Of the tokens given only the first `advance` are done; the one behind them is
+    // looked at: its step decides how much the token before it weighs. All of them where a sequence comes whole.
+    int64_t advance;
+    float* carry;                             // batch heads tiles n 16: state in and out; null starts from zero
+    const double* turns_in;                   // batch heads angles: rotation at the first token; not null with carry
+    double* turns_out;                        // and behind the last
 };
 
 struct ScanGradient {
@@ -65,6 +71,12 @@ struct InterfaceGradient {
     float* partial;                           // workers (2 n + 2): weights of B and C, scale, shift
 };
 
+struct DepthwiseGradient {
+    const float* dout;
+    float *x, *filtered;                      // gradients of the input and, in between, of the filtered grid
+    float* partial;                           // workers (10 channels): 9 taps and the bias
+};
+
 // Depthwise 3x3 with zero padding, then GELU, on a contiguous (batch, height, width, channels) grid.
 struct Depthwise {
     int64_t batch, height, width, channels;
@@ -72,13 +84,53 @@ struct Depthwise {
     float* out;
 };
 
-struct DepthwiseGradient {
-    const float* dout;
-    float *x, *filtered;                      // gradients of the input and, in between, of the filtered grid
-    float* partial;                           // workers (10 channels): 9 taps and the bias
+// The router of one image, for inference. Weights of linear layers come packed as product.h wants them.
+struct Route {
+    int64_t height, width, channels, d;       // channels: both pools; d: of the streams
+    int64_t low_height, low_width, smoothing;  // of the halved candidate; taps of the low pass
+    const float* features;                    // height width channels
+    const float *norm_weight, *norm_bias;
+    const float *taps, *taps_bias;            // 9 channels; channels
+    const float *carrier_weight, *carrier_bias, *evidence_weight, *evidence_bias;  // channels/2 to d
+    const float* smooth;
+    float norm_eps;
+    float *carrier, *evidence;                // height width d: L and G
+    float* low;                               // low_height low_width d
+    float* scratch;                           // size by somamba_route_scratch
+};
+
+// The ownership block of one image, for inference: out = features + W_o [scan(L | G), refined G].
+// The weights of linear layers come packed as product.h wants them.
+struct Stream {
+    int64_t tokens, piece;                    // tokens of a piece
+    int64_t width, channels, heads;
+    const float *content, *evidence;          // tokens width: L and G
+    Depthwise outlet;                         // its x is G
+    const float* features;                    // tokens channels
+    float* out;                               // tokens channels
+    const float *content_weight, *content_bias, *evidence_weight, *evidence_bias;  // of the layer norms
+    const float* project_weight;              // width to columns
+    int64_t columns, pitch;                   // of what is projected: z, x, B, C, dt, A, trap, angle; floats in a row
+    int64_t dt_at, decay_at;                  // columns of dt and A
+    const float* dt_bias;
+    int64_t hidden_size;
+    const float *reduce_weight, *reduce_bias;
+    int64_t inner;                            // width of the read-out
+    const float *merge_weight, *merge_bias;   // (inner width) to channels: read-out and filtered G
+    float norm_eps, decay_floor;
+    int64_t decay_softplus;
+    float *normed, *projected, *hidden, *readout;  // workers 192 width; piece+1 pitch; piece hidden_size; piece+1 inner
+    Interface interface;                      // of row 1 of the buffers and on
+    Scan scan;                                // of row 0
 };
 
 }  // extern "C"
+
+// What of a stream is being worked on: `rows` new tokens from `token` on, in rows 1.. of the buffers. Row `first` is the
+// first that the scan has not done, and it does `scanned` of them.
+struct Piece {
+    int64_t token, rows, first, scanned;
+};
 
 // What each instruction set provides; thread `index` of `count` does its share.
 struct Kernels {
@@ -89,6 +141,12 @@ struct Kernels {
     void (*scan_backward_heads)(const Scan&, const ScanGradient&, int workers, int index, int count);
     void (*scan_backward_parameters)(const Scan&, const ScanGradient&, int workers);
     ScanSizes (*scan_sizes)(const Scan&, int count);
+    void (*route_project)(const Route&, int index, int count);
+    void (*route_halve)(const Route&, int index, int count);
+    void (*route_assign)(const Route&, int index, int count);
+    int64_t (*route_scratch)(const Route&);
+    void (*stream_project)(const Stream&, const Piece&, int index, int count);
+    void (*stream_merge)(const Stream&, const Piece&, int index, int count);
     void (*interface_forward)(const Interface&, int index, int count);
     void (*interface_backward)(const Interface&, const InterfaceGradient&, int index, int count);
     void (*depthwise_forward)(const Depthwise&, int index, int count);

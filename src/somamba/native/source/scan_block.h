@@ -8,9 +8,6 @@ namespace SOMAMBA_ISA {
 constexpr int BLOCK = 32;                                              // tokens; states are saved at block starts
 constexpr int NT = SOMAMBA_WIDTH == 16 ? 16 : SOMAMBA_WIDTH == 8 ? 4 : 2;  // states held in registers at once
 
-INLINE int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 struct Shape {
     int64_t n;                // states, rounded up to NT
     int64_t row;              // states, rounded up to 16: one row of B or C
@@ -19,7 +16,7 @@ struct Shape {
     int64_t blocks;
     explicit Shape(const Scan& s)
         : n(round_up(s.n, NT)), row(round_up(s.n, LANES)), rank(s.rank), angles(s.angles),
-          tiles(round_up(s.p, LANES) / LANES), blocks(round_up(s.tokens, BLOCK) / BLOCK) {}
+          tiles(round_up(s.p, LANES) / LANES), blocks(round_up(s.advance, BLOCK) / BLOCK) {}
 };
 
 // Hands out aligned pieces of one allocation.
@@ -166,7 +163,7 @@ inline void Block::prepare(const Scan& a, const Shape& shape, int64_t b, int64_t
 }
 
 inline void Block::scalars(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
-    length = least(BLOCK, a.tokens - start);
+    length = least(BLOCK, a.advance - start);
     weights(a, b, h, start);
     rotations(a, shape, b, h, start, turns);
 }

@@ -113,6 +113,17 @@ INLINE void gate(const Scan& a, const Block& block, const Tile& w, int64_t start
     for (int64_t t = 0; t < block.length; ++t) {
         const V zt = load(z + t * a.z.token, w.lanes);
         V total = splat(0);
+        if constexpr (RC > 0 && RC % 2 == 0) {  // two ranks share a division
+            UNROLL for (int r = 0; r < RC; r += 2) {
+                const V first = zt * load(w.mz + r * LANES), second = zt * load(w.mz + (r + 1) * LANES);
+                const V under = silu_divisor(first), other = silu_divisor(second);
+                const V left = load(w.y + (t * R + r) * LANES) * load(w.mo + r * LANES) * first * other;
+                const V right = load(w.y + (t * R + r + 1) * LANES) * load(w.mo + (r + 1) * LANES) * second * under;
+                total = total + (left + right) / (under * other);
+            }
+            store(out + t * a.out.token, total, w.lanes);
+            continue;
+        }
         UNROLL for (int64_t r = 0; r < R; ++r) {
             const V lifted = zt * load(w.mz + r * LANES);
             total = fma(total, load(w.y + (t * R + r) * LANES) * load(w.mo + r * LANES), lifted * sigmoid(lifted));
@@ -155,8 +166,14 @@ static void scan_forward_rank(const Scan& a, int index, int count) {
     for (int64_t unit = share.begin; unit < share.end;) {  // one head at a time
         const int64_t b = unit / (a.heads * shape.tiles), h = unit / shape.tiles % a.heads, tile0 = unit % shape.tiles;
         const int64_t tile1 = least(shape.tiles, tile0 + share.end - unit);
-        memset(states, 0, state_size * shape.tiles * sizeof(float));
-        memset(turns, 0, shape.angles * sizeof(double));
+        float* carry = a.carry ? a.carry + (b * a.heads + h) * shape.tiles * state_size : nullptr;
+        if (carry) {
+            memcpy(states + tile0 * state_size, carry + tile0 * state_size, (tile1 - tile0) * state_size * sizeof(float));
+            memcpy(turns, a.turns_in + (b * a.heads + h) * shape.angles, shape.angles * sizeof(double));
+        } else {
+            memset(states, 0, state_size * shape.tiles * sizeof(float));
+            memset(turns, 0, shape.angles * sizeof(double));
+        }
         for (int64_t tile = tile0; tile < tile1; ++tile) {
             const int lanes = (int)least(LANES, a.p - tile * LANES);
             float* own = lifts + tile * 3 * R * LANES;
@@ -179,6 +196,11 @@ static void scan_forward_rank(const Scan& a, int index, int count) {
                 else advance<RC, N16, FORGET>(a, shape, block, w, start, nullptr);
                 gate<RC>(a, block, w, start);
             }
+        }
+        if (carry) {
+            memcpy(carry + tile0 * state_size, states + tile0 * state_size, (tile1 - tile0) * state_size * sizeof(float));
+            // The workers of a head all come to the same rotation; one writes it, where none of them still reads.
+            if (tile0 == 0) memcpy(a.turns_out + (b * a.heads + h) * shape.angles, turns, shape.angles * sizeof(double));
         }
         unit += tile1 - tile0;
     }

@@ -28,6 +28,9 @@ struct V {
     vf a[NV];
 };
 
+INLINE int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 #define EACH UNROLL for (int j_ = 0; j_ < NV; ++j_)
 
 INLINE V splat(float s) { V r; EACH r.a[j_] = s - (vf){}; return r; }
@@ -169,6 +172,20 @@ INLINE vf exp_(vf x) {
     return e * (vf)power;
 }
 
+// 1 + exp(-x) for what is divided by it and is NaN itself where x is; below 2^61, so that two of them can be multiplied.
+INLINE vf silu_divisor_(vf x) {
+    const vf t = clamp(-1.44269504f * x, -60.0f, 60.0f);
+    const float magic = 12582912.0f;
+    vf shifted = t + magic;
+    vf r = t - (shifted - magic);
+    vf q = 0.00132763528f * r + 0.00967565547f;
+    q = q * r + 0.055507145f;
+    q = q * r + 0.240221176f;
+    q = q * r + 0.693146966f;
+    q = q * r + 1.00000007f;
+    return 1.0f + (vf)((vi)q + ((vi)shifted << 23));
+}
+
 INLINE vf sigmoid_(vf x) { return 1.0f / (1.0f + exp2_(-1.44269504f * x)); }
 
 // tanh with full relative accuracy near zero: the rotation sums it over tens of thousands of tokens, and any bias with it.
@@ -184,6 +201,9 @@ INLINE vf tanh_(vf x) {
     vf limit = 0.65f * 0.65f - (vf){};
     return u < limit ? near : far;
 }
+
+// tanh to an absolute error of 2e-7: enough where it is added to one, and half the work.
+INLINE vf tanh_near_one_(vf x) { return 1.0f - 2.0f / (1.0f + exp2_(2.88539008f * x)); }
 
 // exp(x) - 1 for x <= 0, with full relative accuracy near zero: a decay that differs from one by less than float32
 // can hold still counts when it is applied as g + g * expm1 thousands of times.
@@ -258,6 +278,7 @@ INLINE V gelu_slope(V x) {
     return r;
 }
 INLINE V sigmoid(V x) { V r; EACH r.a[j_] = sigmoid_(x.a[j_]); return r; }
-INLINE V tanh(V x) { V r; EACH r.a[j_] = tanh_(x.a[j_]); return r; }
+INLINE V silu_divisor(V x) { V r; EACH r.a[j_] = silu_divisor_(x.a[j_]); return r; }
+INLINE V tanh_near_one(V x) { V r; EACH r.a[j_] = tanh_near_one_(x.a[j_]); return r; }
 
 }  // namespace SOMAMBA_ISA

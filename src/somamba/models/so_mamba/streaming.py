@@ -1,0 +1,114 @@
+"""When and how a unit runs compiled as a whole: in inference, if nobody watches its layers.
+
+It computes what the layers compute, with two of them folded into one: the outlet's last layer and W_o follow each other
+without anything in between, so their product is taken once instead of at every token.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from somamba.models.layers.depthwise import DepthwiseGELU
+from somamba.models.so_mamba.interface import InterfaceModulation
+from somamba.models.so_mamba.mixer import A_FLOOR, NORM_EPS
+from somamba.models.so_mamba.outlet import Outlet
+from somamba.models.so_mamba.router import Router
+from somamba.native.library import usable
+from somamba.native.route import RouteWeights, route
+from somamba.native.stream import StreamWeights, stream_block
+from somamba.shapes import Grid
+
+if TYPE_CHECKING:
+    from somamba.models.so_mamba.unit import Unit
+
+
+def can_stream(unit: "Unit", features: Grid) -> bool:
+    """Tell whether the compiled unit may take the place of its layers.
+
+    Not while gradients are recorded, under autocast, in a trace, or where a hook waits for one of the layers: it would
+    wait in vain. And only for what was compiled: the paper's unit, its tokens in the order of rows.
+    """
+    recorded = (
+        torch.is_grad_enabled()
+        or torch.is_autocast_enabled(features.device.type)
+        or torch.compiler.is_compiling()
+        or torch.jit.is_tracing()
+    )
+    return not recorded and usable(features, unit.norm.weight) and _is_the_papers(unit) and not _watched(unit)
+
+
+def stream(unit: "Unit", features: Grid) -> Grid:
+    """``X + Y`` of a unit for which `can_stream` holds."""
+    carrier, evidence = route(features, _route_weights(unit))
+    return stream_block(features, carrier, evidence, _stream_weights(unit.block))
+
+
+def _is_the_papers(unit: "Unit") -> bool:
+    router, block = unit.router, unit.block
+    config = block.mixer.config
+    return (
+        isinstance(router, Router)
+        and isinstance(router.filter, DepthwiseGELU)
+        and isinstance(router.to_evidence, nn.Linear)
+        and isinstance(block.access, InterfaceModulation)
+        and isinstance(block.access.reduce, nn.Sequential)
+        and isinstance(block.outlet, Outlet)
+        and isinstance(block.outlet.widen, nn.Identity)
+        and isinstance(block.out_proj, nn.Identity)
+        and block.order == "rows"
+        and config.backend in ("auto", "native")
+        and not (block.residency or block.mixer.modulate_raw or config.tie_decay or config.tie_interfaces)
+    )
+
+
+def _watched(unit: nn.Module) -> bool:
+    """Whether a forward hook waits on one of the layers."""
+    return any(module._forward_hooks or module._forward_pre_hooks for module in unit.modules())
+
+
+def _route_weights(unit: "Unit") -> RouteWeights:
+    norm, router = unit.norm, unit.router
+    return RouteWeights(
+        norm=_affine(norm),
+        norm_eps=norm.eps,
+        filter=_affine(router.filter),
+        carrier=_affine(router.to_carrier),
+        evidence=_affine(router.to_evidence),
+        smooth=router.project.taps,
+    )
+
+
+def _affine(layer: Any) -> tuple[Tensor, Tensor]:
+    return layer.weight, layer.bias
+
+
+def _stream_weights(block: Any) -> StreamWeights:
+    mixer, access, outlet, merge = block.mixer, block.access, block.outlet, block.merge
+    read, refine = merge.weight.split(merge.widths, dim=1)
+    narrow, shift = _affine(outlet.narrow)
+    return StreamWeights(
+        content_norm=_affine(block.content_norm),
+        evidence_norm=_affine(access.norm),
+        norm_eps=access.norm.eps,
+        project=mixer.in_proj.weight,
+        dt_bias=mixer.dt_bias,
+        B_norm=mixer.B_norm,
+        C_norm=mixer.C_norm,
+        B_bias=mixer.B_bias,
+        C_bias=mixer.C_bias,
+        mimo_x=mixer.mimo_x,
+        mimo_z=mixer.mimo_z,
+        mimo_o=mixer.mimo_o,
+        D=mixer.D,
+        groups=mixer.config.groups,
+        interface_eps=NORM_EPS,
+        decay_floor=A_FLOOR,
+        decay_softplus=mixer.config.decay == "softplus",
+        reduce=_affine(access.reduce[0]),
+        modulate=(access.project.weight.t().contiguous(), access.project.bias),
+        scale=float(access.scale),
+        shift=float(access.shift),
+        outlet=_affine(outlet.filter),
+        merge=(torch.cat([read, refine @ narrow], dim=1), merge.bias + refine @ shift),
+    )

@@ -1,0 +1,131 @@
+// The router for inference: norm, depthwise filter, GELU and the projection of both pools, image row by image row; then
+// the carrier's low pass, and what it rejects added to the evidence. Nothing in between is stored at full size.
+#pragma once
+#include "depthwise.h"
+#include "norm.h"
+#include "product.h"
+
+namespace SOMAMBA_ISA {
+
+// One worker's memory: four normed rows with a zero pixel at each end (the fourth all zero), and a chunk of pixels.
+static int64_t route_scratch(const Route& a) { return 4 * (a.width + 2) * a.channels + CHUNK * a.channels + LANES; }
+
+INLINE void norm_image_row(const Route& a, int64_t y, float* to) {
+    const float* from = a.features + y * a.width * a.channels;
+    for (int64_t x = 0; x < a.width; ++x)
+        layer_norm_row(from + x * a.channels, a.channels, a.norm_weight, a.norm_bias, a.norm_eps, to + (1 + x) * a.channels);
+}
+
+// gelu(filter) of `count` pixels from x on; the three lines point at pixel -1 of their rows.
+INLINE void filter_pixels(const Route& a, const float* const* lines, int64_t x, int64_t count, float* to) {
+    const int64_t C = a.channels;
+    for (int64_t p = 0; p < count;) {
+        const int64_t some = count - p >= ABREAST ? ABREAST : 1;
+        for (int64_t c = 0; c < C; c += LANES) {
+            const int lanes = (int)least(LANES, C - c);
+            const float* at[3] = {lines[0] + (x + p) * C + c, lines[1] + (x + p) * C + c, lines[2] + (x + p) * C + c};
+            if (some == ABREAST && lanes == LANES) {
+                V filtered[ABREAST];
+                filter_abreast(at[0], at[1], at[2], C, a.taps + c, load(a.taps_bias + c), filtered);
+                UNROLL for (int i = 0; i < ABREAST; ++i) store(to + (p + i) * C + c, gelu(filtered[i]));
+                continue;
+            }
+            for (int64_t i = 0; i < some; ++i) {
+                V total = load(a.taps_bias + c, lanes);
+                for (int64_t tap = 0; tap < 9; ++tap)
+                    total = fma(total, load(at[tap / 3] + (i + tap % 3) * C, lanes), load(a.taps + tap * C + c, lanes));
+                store(to + (p + i) * C + c, gelu(total), lanes);
+            }
+        }
+        p += some;
+    }
+}
+
+// Both pools, projected: the candidate of the carrier, and what is not resident from the start.
+static void route_project(const Route& a, int index, int count) {
+    const int64_t begin = a.height * index / count, end = a.height * (index + 1) / count, C = a.channels, pool = C / 2;
+    const int64_t line = (a.width + 2) * C;
+    float *rows = a.scratch + index * route_scratch(a), *zero = rows + 3 * line, *chunk = rows + 4 * line;
+    for (int64_t i = 0; i < 4; ++i) {  // the pixels beyond the ends
+        memset(rows + i * line, 0, C * sizeof(float));
+        memset(rows + (i + 1) * line - C, 0, C * sizeof(float));
+    }
+    memset(zero, 0, line * sizeof(float));
+    for (int64_t y = begin; y < end; ++y) {
+        if (y == begin)
+            for (int64_t above = y > 0 ? y - 1 : y; above <= y; ++above) norm_image_row(a, above, rows + above % 3 * line);
+        if (y + 1 < a.height) norm_image_row(a, y + 1, rows + (y + 1) % 3 * line);
+        const float* lines[3] = {y > 0 ? rows + (y - 1) % 3 * line : zero, rows + y % 3 * line,
+                                 y + 1 < a.height ? rows + (y + 1) % 3 * line : zero};
+        for (int64_t x = 0; x < a.width; x += CHUNK) {
+            const int64_t some = least(CHUNK, a.width - x), at = (y * a.width + x) * a.d;
+            filter_pixels(a, lines, x, some, chunk);
+            product(some, chunk, C, pool, a.carrier_weight, a.carrier_bias, a.d, a.carrier + at, a.d);
+            product(some, chunk + pool, C, pool, a.evidence_weight, a.evidence_bias, a.d, a.evidence + at, a.d);
+        }
+    }
+}
+
+INLINE int64_t reflect(int64_t i, int64_t size) { return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i; }
+
+// Rows of the halved candidate: smoothed down, then across.
+static void route_halve(const Route& a, int index, int count) {
+    const int64_t begin = a.low_height * index / count, end = a.low_height * (index + 1) / count, d = a.d, wide = a.width * d;
+    float* smoothed = a.scratch + index * route_scratch(a);
+    for (int64_t y = begin; y < end; ++y) {
+        for (int64_t i = 0; i < wide; i += LANES) {
+            const int lanes = (int)least(LANES, wide - i);
+            V total = {};
+            for (int64_t k = 0; k < a.smoothing; ++k)
+                total = fma(total, load(a.carrier + reflect(2 * y + k - 2, a.height) * wide + i, lanes), a.smooth[k]);
+            store(smoothed + i, total, lanes);
+        }
+        for (int64_t x = 0; x < a.low_width; ++x)
+            for (int64_t c = 0; c < d; c += LANES) {
+                const int lanes = (int)least(LANES, d - c);
+                V total = {};
+                for (int64_t k = 0; k < a.smoothing; ++k)
+                    total = fma(total, load(smoothed + reflect(2 * x + k - 2, a.width) * d + c, lanes), a.smooth[k]);
+                store(a.low + (y * a.low_width + x) * d + c, total, lanes);
+            }
+    }
+}
+
+// Where a sample of the restored axis lies between two of the halved one.
+struct Between {
+    int64_t low, high;
+    float part;  // of the higher one
+    Between(int64_t i, int64_t from, int64_t to) {
+        const float at = ((float)i + 0.5f) * ((float)from / (float)to) - 0.5f, inside = at > 0 ? at : 0;
+        low = (int64_t)inside;
+        high = low + 1 < from ? low + 1 : low;
+        part = inside - (float)low;
+    }
+};
+
+// L restored in the place of its candidate; G = U_nr + (U_car - L) in the place of U_nr.
+static void route_assign(const Route& a, int index, int count) {
+    const int64_t begin = a.height * index / count, end = a.height * (index + 1) / count, d = a.d, wide = a.low_width * d;
+    float* blended = a.scratch + index * route_scratch(a);
+    for (int64_t y = begin; y < end; ++y) {
+        const Between row(y, a.low_height, a.height);
+        for (int64_t i = 0; i < wide; i += LANES) {
+            const int lanes = (int)least(LANES, wide - i);
+            const V low = load(a.low + row.low * wide + i, lanes), high = load(a.low + row.high * wide + i, lanes);
+            store(blended + i, fma(low * (1.0f - row.part), high, row.part), lanes);
+        }
+        for (int64_t x = 0; x < a.width; ++x) {
+            const Between column(x, a.low_width, a.width);
+            float *carrier = a.carrier + (y * a.width + x) * d, *evidence = a.evidence + (y * a.width + x) * d;
+            for (int64_t c = 0; c < d; c += LANES) {
+                const int lanes = (int)least(LANES, d - c);
+                const V low = load(blended + column.low * d + c, lanes), high = load(blended + column.high * d + c, lanes);
+                const V resident = fma(low * (1.0f - column.part), high, column.part);
+                store(evidence + c, load(evidence + c, lanes) + load(carrier + c, lanes) - resident, lanes);
+                store(carrier + c, resident, lanes);
+            }
+        }
+    }
+}
+
+}  // namespace SOMAMBA_ISA

@@ -1,0 +1,91 @@
+// The ownership block for inference, as a stream: norms, projections, modulation, scan and merge of some hundred tokens
+// after another, so that what one step writes is still in the cache when the next one reads it.
+#pragma once
+#include "depthwise.h"
+#include "interface.h"
+#include "norm.h"
+#include "product.h"
+#include "scan_forward.h"
+
+namespace SOMAMBA_ISA {
+
+// log(1 + exp(x)), by max(x, 0) + 2 atanh(e / (2 + e)) with e = exp(-|x|); the series ends at 5e-10.
+INLINE vf softplus_(vf x) {
+    vf zero = {}, size = x < zero ? -x : x;
+    vf e = exp_(-size), s = e / (2.0f + e), u = s * s;
+    vf q = 0.133333333f * u + 0.153846154f;  // 2/15, 2/13, ... 2/3, 2
+    q = q * u + 0.181818182f;
+    q = q * u + 0.222222222f;
+    q = q * u + 0.285714286f;
+    q = q * u + 0.4f;
+    q = q * u + 0.666666667f;
+    q = q * u + 2.0f;
+    return (x > zero ? x : zero) + q * s + (x - x);  // x - x keeps a NaN
+}
+
+// f(v) > 0, the negative of A: 1 + v for v >= 0 and 1 / (1 - v) below.
+INLINE vf speed_(vf raw) {
+    vf zero = {}, below = raw < zero ? raw : zero;
+    return raw >= zero ? 1.0f + raw : 1.0f / (1.0f - below) + (raw - raw);
+}
+
+// dt and A of one row, in place: dt = softplus(dt + bias), and A becomes A dt.
+INLINE void steps_row(const Stream& a, float* row) {
+    float *dt = row + a.dt_at, *decay = row + a.decay_at;
+    for (int64_t h = 0; h < a.heads; h += SOMAMBA_WIDTH) {
+        const int64_t some = least(SOMAMBA_WIDTH, a.heads - h);
+        float steps[SOMAMBA_WIDTH] = {}, rates[SOMAMBA_WIDTH] = {};
+        for (int64_t i = 0; i < some; ++i) steps[i] = dt[h + i] + a.dt_bias[h + i], rates[i] = decay[h + i];
+        const vf step = softplus_(*(const vfu*)steps), raw = *(const vfu*)rates, floor = a.decay_floor - (vf){};
+        vf rate = a.decay_softplus ? softplus_(raw) : speed_(raw);
+        rate = rate < floor ? floor : rate;
+        *(vfu*)steps = step;
+        *(vfu*)rates = -rate * step;
+        for (int64_t i = 0; i < some; ++i) dt[h + i] = steps[i], decay[h + i] = rates[i];
+    }
+}
+
+INLINE void silu_rows(float* x, int64_t count) {
+    for (int64_t i = 0; i < count; i += LANES) {
+        const int lanes = (int)least(LANES, count - i);
+        const V v = load(x + i, lanes);
+        store(x + i, v * sigmoid(v), lanes);
+    }
+}
+
+// First half of a piece: content and evidence of `piece.rows` tokens to the arguments of the scan.
+static void stream_project(const Stream& a, const Piece& piece, int index, int count) {
+    const int64_t begin = piece.rows * index / count, end = piece.rows * (index + 1) / count;
+    float* normed = a.normed + index * CHUNK * a.width;
+    float* modulation = a.interface.scratch + index * ROWS_ABREAST * 4 * a.interface.vectors * a.interface.n;
+    for (int64_t at = begin; at < end; at += CHUNK) {
+        const int64_t rows = least(CHUNK, end - at);
+        const float *content = a.content + (piece.token + at) * a.width, *evidence = a.evidence + (piece.token + at) * a.width;
+        float* projected = a.projected + (1 + at) * a.pitch;  // row 0 holds the last token of the piece before
+        float* hidden = a.hidden + at * a.hidden_size;
+        for (int64_t r = 0; r < rows; ++r)
+            layer_norm_row(content + r * a.width, a.width, a.content_weight, a.content_bias, a.norm_eps, normed + r * a.width);
+        product(rows, normed, a.width, a.width, a.project_weight, nullptr, a.columns, projected, a.pitch);
+        for (int64_t r = 0; r < rows; ++r) steps_row(a, projected + r * a.pitch);
+        for (int64_t r = 0; r < rows; ++r)
+            layer_norm_row(evidence + r * a.width, a.width, a.evidence_weight, a.evidence_bias, a.norm_eps, normed + r * a.width);
+        product(rows, normed, a.width, a.width, a.reduce_weight, a.reduce_bias, a.hidden_size, hidden, a.hidden_size);
+        silu_rows(hidden, rows * a.hidden_size);
+        interface_rows(a.interface, at, at + rows, modulation);
+    }
+}
+
+// Second half: read-out and refined evidence to the output, for the tokens that the scan has done. The outlet's filter
+// is taken here: the evidence around a token is still near.
+static void stream_merge(const Stream& a, const Piece& piece, int index, int count) {
+    const int64_t begin = piece.scanned * index / count, end = piece.scanned * (index + 1) / count;
+    float* refined = a.normed + index * CHUNK * a.width;
+    for (int64_t at = begin; at < end; at += CHUNK) {
+        const int64_t rows = least(CHUNK, end - at), token = piece.token - 1 + piece.first + at;
+        depthwise_pixels(a.outlet, token, token + rows, refined);
+        merge(rows, a.features + token * a.channels, a.merge_bias, a.readout + (piece.first + at) * a.inner, a.inner,
+              refined, a.width, a.merge_weight, a.out + token * a.channels, a.channels);
+    }
+}
+
+}  // namespace SOMAMBA_ISA
