@@ -4,7 +4,7 @@ It computes what the layers compute, with two of them folded into one: the outle
 without anything in between, so their product is taken once instead of at every token.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +33,7 @@ def can_stream(unit: "Unit", features: Grid) -> bool:
         torch.is_grad_enabled()
         or torch.is_autocast_enabled(features.device.type)
         or torch.compiler.is_compiling()
-        or torch.jit.is_tracing()
+        or torch._C._get_tracing_state() is not None
     )
     return not recorded and usable(features, unit.norm.weight) and _is_the_papers(unit) and not _watched(unit)
 
@@ -68,7 +68,7 @@ def _watched(unit: nn.Module) -> bool:
 
 
 def _route_weights(unit: "Unit") -> RouteWeights:
-    norm, router = unit.norm, unit.router
+    norm, router = unit.norm, cast("Router", unit.router)
     return RouteWeights(
         norm=_affine(norm),
         norm_eps=norm.eps,
