@@ -196,10 +196,13 @@ class Transformer(nn.Module):
     def forward(self, features: Features) -> Features:
         """Let all places exchange what they know."""
         rows, columns = features.shape[-2:]
-        position = F.interpolate(self.position, size=(rows, columns), mode="bilinear", align_corners=True)
-        tokens = rearrange(self.embed(features) + position, "b c y x -> b (y x) c")
+        tokens = rearrange(self.embed(features) + self.position_on(rows, columns), "b c y x -> b (y x) c")
         tokens = self.norm(self.layers(self.dropout(tokens)))
         return rearrange(tokens, "b (y x) c -> b c y x", y=rows)
+
+    def position_on(self, rows: int, columns: int) -> Float[Tensor, "1 d_model {rows} {columns}"]:
+        """The table of positions, stretched from corner to corner over a grid of tokens."""
+        return F.interpolate(self.position, size=(rows, columns), mode="bilinear", align_corners=True)
 
 
 class Decode(nn.Module):
