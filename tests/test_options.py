@@ -6,16 +6,17 @@ from typing import Literal
 import pytest
 
 from somamba.errors import ConfigError
-from somamba.options import check_at_least, check_words
+from somamba.options import check_at_least, check_probability, check_words
 
 
 @dataclass(frozen=True)
 class Meal:
-    """Two fields of words and one of numbers."""
+    """Two fields of words and two of numbers."""
 
     drink: Literal["tea", "coffee"] = "tea"
     courses: tuple[Literal["soup", "cake"], ...] = ("soup",)
     guests: int = 2
+    spilled: float = 0.0
 
 
 @pytest.mark.parametrize("changes", [{}, {"drink": "coffee"}, {"courses": ("cake", "soup")}, {"courses": ()}])
@@ -35,3 +36,11 @@ def test_a_number_below_the_bound_is_refused():
     check_at_least(Meal(), guests=2)
     with pytest.raises(ConfigError, match="guests=2 cannot be built; it must be at least 3"):
         check_at_least(Meal(), guests=3)
+
+
+def test_a_probability_outside_of_its_range_is_refused():
+    check_probability(Meal(), "spilled")
+    check_probability(Meal(spilled=0.99), "spilled")
+    for wrong in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ConfigError, match=f"spilled={wrong} is no probability to train with"):
+            check_probability(Meal(spilled=wrong), "spilled")

@@ -26,3 +26,10 @@ def check_at_least(config: Any, **smallest: int) -> None:
     for name, bound in smallest.items():
         if getattr(config, name) < bound:
             raise ConfigError(f"{name}={getattr(config, name)} cannot be built; it must be at least {bound}.")
+
+
+def check_probability(config: Any, *names: str) -> None:
+    """Refuse a probability, of dropping something for one, outside of 0 (never) to 1 (excluded: always)."""
+    for name in names:
+        if not 0 <= getattr(config, name) < 1:
+            raise ConfigError(f"{name}={getattr(config, name)} is no probability to train with; choose 0 to below 1.")

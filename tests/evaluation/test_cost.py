@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from models.small import SMALL
@@ -81,6 +82,19 @@ def test_the_default_network_has_the_papers_size_and_cost():
     cost = measure_cost(SOMamba(SOMambaConfig()), (20, 20))
     assert cost.parameters == pytest.approx(1.81e6, rel=0.01)
     assert 256 * cost.module == pytest.approx(45.59e9, rel=0.01)
+
+
+class Asking(Reconstructor):
+    """Attention between the rows of the image, without a layer."""
+
+    def forward(self, y, A):
+        """Rows ask rows."""
+        rows = to_channels(A.adjoint(y))
+        return to_complex(F.scaled_dot_product_attention(rows, rows, rows))
+
+
+def test_attention_costs_two_products_for_each_pair_of_tokens():
+    assert measure_cost(Asking(), (10, 12)).all == 2 * (2 * 10 * 10 * 12)
 
 
 def test_counting_leaves_no_hook_behind():

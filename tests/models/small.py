@@ -6,7 +6,10 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from somamba.models.ista_net import ISTANetConfig
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
+from somamba.models.trans_unet import TransUNetConfig
+from somamba.models.unet import UNetConfig
 from somamba.physics.encoding import encoding
 from somamba.physics.operator import LinearOperator
 
@@ -24,6 +27,19 @@ SMALL = SOMambaConfig(
 
 SIZES: dict[type, dict[str, Any]] = {
     SOMambaConfig: {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")},
+    UNetConfig: {"channels": 8, "pools": 3},
+    ISTANetConfig: {"phases": 3, "features": 8},
+    TransUNetConfig: {
+        "width": 8,
+        "units": (1, 2, 1),
+        "norm_groups": 4,
+        "d_model": 16,
+        "d_hidden": 32,
+        "heads": 2,
+        "layers": 2,
+        "positions": 3,
+        "decoder": (16, 16, 8, 8, 8),
+    },
 }
 """Fields that make a network small, by the type of its configuration."""
 

@@ -35,6 +35,13 @@ def test_padding_goes_back_and_forth_over_an_image_that_is_too_small(size):
     assert set(padded.unique().tolist()) == set(image.unique().tolist())
 
 
+def test_padding_reaches_the_smallest_side_and_no_further():
+    image = torch.randn(1, 2, 5, 33)
+    padded = pad_to_multiple(image, 8, smallest=16)
+    assert padded.shape[-2:] == (16, 40)
+    assert padded[..., :5, :33].equal(image)
+
+
 def test_as_published_returns_what_the_network_says():
     y, A = measure((9, 11))
     assert Halver(coils=1, mode="as_published", multiple=4)(y, A).equal(A.adjoint(y) / 2)

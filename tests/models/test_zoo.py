@@ -1,17 +1,28 @@
 """What every network promises: any size and mode, measured input only, gradients everywhere, weights that travel."""
 
+from pathlib import Path
+
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load, save
 
 from models.small import gradients, measure, perturb, relative_error, shrink
+from somamba.data.config import DataConfig
+from somamba.data.slices import open_slices
 from somamba.errors import InputError, UnknownNameError
+from somamba.evaluation.metrics import psnr
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS, build
+from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.encoding import encoding
 
+PAGES = Path(__file__).parents[2] / "docs" / "models"
 MODES = {"single coil": {}, "coil channels": {"coils": 3}, "SENSE": {"coils": 3, "maps": True}}
+
+# ISTA-Net+ ends in a learned correction; its last step towards the measurements comes before.
+ENDS_ELSEWHERE = {"ista_net"}
 
 every_model = pytest.mark.parametrize("name", MODELS)
 
@@ -220,3 +231,70 @@ def test_zero_filled_is_the_adjoint():
     for mode in MODES.values():
         y, A = measure(**mode)
         assert torch.equal(build("zero_filled")(y, A), A.adjoint(y))
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ENDS_ELSEWHERE])
+@pytest.mark.parametrize("mode", ["single coil", "coil channels"])
+def test_the_measured_samples_come_back_where_a_network_ends_in_data_consistency(name, mode):
+    network = small(name, coils=channels(MODES[mode]), mode="+dc")
+    y, A = measure((33, 47), batch=2, **MODES[mode])
+    with torch.no_grad():
+        assert relative_error(A(network(y, A)), y) < 1e-5
+
+
+@every_model
+def test_layers_in_bfloat16_stay_near_float32(name):
+    network = small(name)
+    y, A = measure((33, 47))
+    with torch.no_grad():
+        precise = network(y, A)
+    with torch.autocast("cpu", torch.bfloat16):
+        image = network(y, A)
+    assert image.dtype == torch.complex64
+    assert (image - precise).norm() < 0.05 * precise.norm()
+    if learns(network):
+        image.abs().sum().backward()
+        assert all(parameter.grad.isfinite().all() for parameter in network.parameters())
+
+
+@pytest.fixture(scope="module")
+def four_slices(shared_data, tmp_path_factory):
+    """Hearts of 32 x 32 pixels, 8 times undersampled."""
+    folder = shared_data / "acdc"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is not there: no real slices to learn")
+    config = DataConfig(path=str(folder), cache=str(tmp_path_factory.mktemp("cache")), size=(32, 32), acceleration=8)
+    return open_slices(config, "train", limit_cases=1).batch([2, 4, 6, 8])
+
+
+def mean_psnr(images, target):
+    pairs = zip(root_sum_of_squares(images)[:, 0], target[:, 0], strict=True)
+    return sum(psnr(found, wanted) for found, wanted in pairs) / len(target)
+
+
+@every_model
+def test_a_few_steps_on_four_real_slices_beat_the_zero_filled_image(name, four_slices):
+    y, A, target = four_slices.y, four_slices.A, four_slices.target
+    torch.manual_seed(0)
+    network = build(name, shrink(MODELS[name].config))
+    if not learns(network):
+        pytest.skip(f"{name} learns nothing")
+    optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+    wanted = mean_psnr(A.adjoint(y), target) + 0.5
+    found = 0.0
+    for step in range(1, 101):
+        optimiser.zero_grad()
+        F.l1_loss(root_sum_of_squares(network.train()(y, A)), target).backward()
+        optimiser.step()
+        if step % 10 == 0:  # the sooner the better: some need 20 steps, some 60
+            with torch.no_grad():
+                found = mean_psnr(network.eval()(y, A), target)
+            if found > wanted:
+                break
+    assert found > wanted
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in {"zero_filled", *VARIANTS}])
+def test_a_compared_method_has_its_page_and_its_row_in_the_index(name):
+    assert (PAGES / f"{name}.md").is_file()
+    assert f"({name}.md)" in (PAGES / "README.md").read_text(encoding="utf-8")

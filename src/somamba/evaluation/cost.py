@@ -123,9 +123,13 @@ def _fft_macs(x: Tensor, dims: list[int]) -> int:
     return round(x.numel() * 2.5 * math.log2(points)) if points > 1 else 0
 
 
-# Operators that PyTorch's table does not know: in-place products and our own filter.
+# Operators that PyTorch's table does not know: in-place products, attention on the CPU and our own filters.
 _FORMULAS: dict[str, Callable[[tuple[Any, ...], Any], int]] = {
     "aten::addmm_": lambda args, _output: args[1].numel() * args[2].shape[1],
+    # queries with keys, and their weights with values
+    "aten::_scaled_dot_product_flash_attention_for_cpu": lambda args, output: (
+        (args[0].numel() + output[0].numel()) * args[1].shape[-2]
+    ),
     "somamba::depthwise_gelu": lambda _args, output: 9 * output.numel(),
     "somamba::modulated_norm": lambda args, _output: args[4].numel() * args[5].shape[0],  # its linear layer
 }

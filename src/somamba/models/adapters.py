@@ -22,21 +22,23 @@ Mode = Literal["as_published", "+dc"]
 class ImageNetwork(Reconstructor):
     """A network that sees the zero-filled image only; mode ``+dc`` then brings its output back to the measurements."""
 
-    def __init__(self, *, coils: int, mode: Mode, multiple: int) -> None:
+    def __init__(self, *, coils: int, mode: Mode, multiple: int, smallest: int = 1) -> None:
         """Wrap `refine`.
 
         Args:
             coils: Image channels: the number of coils in coil-channel mode, else 1.
             mode: With or without data consistency at the end.
             multiple: What both sides of the image must be divisible by; others are padded by reflection and cropped.
+            smallest: The smallest side that `refine` can take, a multiple too; smaller images are padded likewise.
         """
         super().__init__()
         self.coils = coils
         self.multiple = multiple
+        self.smallest = smallest
         self.consistency = CONSISTENCIES["auto"]() if mode == "+dc" else None
 
     @abstractmethod
-    def refine(self, image: Float[Tensor, "batch 2*coils y x"]) -> Float[Tensor, "batch 2*coils y x"]:
+    def refine(self, image: Float[Tensor, "batch channels y x"]) -> Float[Tensor, "batch channels y x"]:
         """Turn real channels of the zero-filled image into those of the result; sides are multiples already."""
 
     @override
@@ -45,7 +47,7 @@ class ImageNetwork(Reconstructor):
         x = A.adjoint(y)
         check_images(x, self.coils)
         height, width = x.shape[-2:]
-        refined = self.refine(pad_to_multiple(to_channels(x), self.multiple))
+        refined = self.refine(pad_to_multiple(to_channels(x), self.multiple, self.smallest))
         image = to_complex(refined[..., :height, :width])
         return image if self.consistency is None else self.consistency(image, y, A)
 
@@ -59,11 +61,12 @@ def check_images(x: Images, coils: int) -> None:
         )
 
 
-def pad_to_multiple(image: Tensor, multiple: int) -> Tensor:
-    """Extend the last two axes at their end, by reflection, to the next multiple; however small the image is."""
+def pad_to_multiple(image: Tensor, multiple: int, smallest: int = 1) -> Tensor:
+    """Extend the last two axes at their end, by reflection, to the next multiple that is not below the smallest."""
     for axis in (-2, -1):
         size = image.shape[axis]
-        if extra := -size % multiple:
+        longer = max(size, smallest)
+        if extra := longer + -longer % multiple - size:
             image = torch.cat((image, image.index_select(axis, _reflected(size, extra, image.device))), axis)
     return image
 

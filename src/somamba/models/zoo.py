@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.ista_net import ISTANet, ISTANetConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.models.trans_unet import TransUNet, TransUNetConfig
+from somamba.models.unet import UNet, UNetConfig
 from somamba.models.zero_filled import ZeroFilled, ZeroFilledConfig
 from somamba.registry import Registry
 
@@ -44,6 +47,28 @@ MODELS: Registry[Entry] = Registry(
     {
         "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
         **{name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA) for name, config in VARIANTS.items()},
+        "unet": Entry(
+            UNetConfig(),
+            UNet,
+            "U-Net of the fastMRI baseline, image domain",
+            "Zbontar et al., fastMRI: An Open Dataset and Benchmarks for Accelerated MRI, 2018; after Ronneberger et "
+            "al., U-Net: Convolutional Networks for Biomedical Image Segmentation, MICCAI 2015",
+            "MIT",
+        ),
+        "ista_net": Entry(
+            ISTANetConfig(),
+            ISTANet,
+            "ISTA-Net+: unrolled shrinkage-thresholding with learned transforms",
+            "Zhang and Ghanem, ISTA-Net: Interpretable Optimization-Inspired Deep Network for Image Compressive "
+            "Sensing, CVPR 2018",
+            "none stated",
+        ),
+        "transunet": Entry(
+            TransUNetConfig(),
+            TransUNet,
+            "ResNet-50, ViT-B/16 and a U-Net decoder, image domain",
+            "Chen et al., TransUNet: Transformers Make Strong Encoders for Medical Image Segmentation, 2021",
+        ),
     },
 )
 
