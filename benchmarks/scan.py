@@ -2,12 +2,13 @@
 
 python benchmarks/scan.py [--tokens 25600] [--batch 1] [--threads 2] [--rounds 7]
 
-All candidates run in turn in one process, on the CPU; the best of several rounds counts. Neither the official CUDA
-kernel nor another public implementation is timed here yet.
+All candidates run in turn in one process; the best of several rounds counts. The public peer is the official mamba_ssm
+kernel: where it is installed and there is a CUDA device for it, it is timed there beside ``chunked`` on the same device.
 """
 
 import argparse
 from collections.abc import Callable
+from dataclasses import fields
 
 import torch
 from timing import alternate, gemm_task
@@ -72,6 +73,39 @@ def training_task(backend: str, inputs: ScanInputs) -> Callable[[], object]:
     return task
 
 
+def on_device(inputs: ScanInputs, device: str) -> ScanInputs:
+    """The same arguments somewhere else, leaves again."""
+    moved = {f.name: getattr(inputs, f.name).detach().to(device) for f in fields(inputs)}
+    return ScanInputs(**{name: tensor.requires_grad_(inputs.x.requires_grad) for name, tensor in moved.items()})
+
+
+def synchronised(task: Callable[[], object]) -> Callable[[], object]:
+    """The task, done when the device is."""
+
+    def whole() -> object:
+        result = task()
+        torch.cuda.synchronize()
+        return result
+
+    return whole
+
+
+def print_peer(plain: ScanInputs, leaves: ScanInputs, rounds: int) -> None:
+    """Time the official kernel where it can run; elsewhere say why it was not."""
+    if reason := BACKENDS["fused"].why_not(Request(device="cuda" if torch.cuda.is_available() else "cpu")):
+        print(f"public peer, the official mamba_ssm kernel: not timed; {reason}")
+        return
+    plain, leaves = on_device(plain, "cuda"), on_device(leaves, "cuda")
+    tasks = {}
+    for name in ("fused", "chunked"):
+        tasks[f"{name} forward"] = synchronised(forward_task(name, plain))
+        tasks[f"{name} forward+backward"] = synchronised(training_task(name, leaves))
+    best = alternate(tasks, rounds)
+    for kind in ("forward", "forward+backward"):
+        ratio = best[f"chunked {kind}"] / best[f"fused {kind}"]
+        print(f"public peer, the official mamba_ssm kernel, {kind}: {ratio:.1f} times as fast as chunked on CUDA")
+
+
 def main() -> None:
     """Parse, time, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,6 +137,7 @@ def main() -> None:
             ratio = best[f"chunked {kind}"] / seconds
             share = f"{operations / seconds / rate:.0%}" if kind == "forward" else ""
             print(f"{name + ' ' + kind:28}{1e3 * seconds:9.1f}{ratio:16.1f}{share:>25}")
+    print_peer(plain, leaves, options.rounds)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,3 @@
 """Fixtures of the networks."""
 
-from native.machine import without_native  # noqa: F401
+from native.machine import instruction_set, threads, without_native  # noqa: F401

@@ -1,0 +1,190 @@
+"""The compiled unit is the unit of the layers: the same numbers, and only where nobody would miss the layers."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from models.small import SMALL, perturb, relative_error, shrink
+from native.machine import INSTRUCTION_SETS, needs_native
+from somamba.models.so_mamba import streaming, unit
+from somamba.models.so_mamba.config import SOMambaConfig
+from somamba.models.so_mamba.streaming import can_stream, stream
+from somamba.models.so_mamba.unit import Unit
+from somamba.models.so_mamba.variants import VARIANTS
+from somamba.native.route import route
+from somamba.native.stream import stream_block
+
+CONFIGS = {
+    "small": SMALL,
+    "paper": SOMambaConfig(),
+    "odd widths": replace(SMALL, channels=22, d_model=20, mixer=replace(SMALL.mixer, d_head=5, d_state=6, rank=3)),
+    "decay by softplus": replace(SMALL, mixer=replace(SMALL.mixer, decay="softplus")),
+    "two groups of heads": replace(SMALL, mixer=replace(SMALL.mixer, groups=2)),
+    "all of the state turns": replace(SMALL, mixer=replace(SMALL.mixer, rope_fraction=1.0)),
+    "every second sample": replace(SMALL, router=replace(SMALL.router, compaction="stride")),
+    "learned strengths": replace(SMALL, interface=replace(SMALL.interface, learned_strengths=True)),
+}
+
+
+def made(config=SMALL, size=(7, 9), batch=1, seed=0):
+    torch.manual_seed(seed)
+    return perturb(Unit(config, "rows")).eval(), torch.randn(batch, *size, config.channels)
+
+
+def layers(module, features):
+    """What the layers make of it, in float64."""
+    with torch.no_grad():
+        carrier, evidence = module.double().router(module.norm(features.double()))
+        out = module.block(features.double(), carrier, evidence)
+    module.float()
+    return carrier, evidence, out
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("size", [(3, 3), (7, 9), (16, 33)], ids=str)
+def test_the_compiled_unit_is_the_unit_of_the_layers(name, size):
+    module, features = made(CONFIGS[name], size, batch=2)
+    assert can_stream(module, features)
+    assert relative_error(module(features), layers(module, features)[2]) < 1e-5
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("size", [(3, 4), (8, 8), (9, 40)], ids=str)
+def test_the_compiled_router_gives_both_streams(size):
+    module, features = made(CONFIGS["odd widths"], size, batch=2)
+    streams = route(features, streaming._route_weights(module))
+    for ours, right in zip(streams, layers(module, features), strict=False):
+        assert relative_error(ours, right) < 1e-5
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("piece", [1, 2, 3, 32, 33, 62, 63, 64, 1000])
+def test_the_size_of_the_pieces_does_not_matter(piece):
+    module, features = made(size=(7, 9))
+    carrier, evidence, right = layers(module, features)
+    weights = streaming._stream_weights(module.block)
+    ours = stream_block(features, carrier.float(), evidence.float(), weights, piece=piece)
+    assert relative_error(ours, right) < 1e-5
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_the_number_of_threads_does_not_matter(count, threads):
+    module, features = made(SOMambaConfig(), (5, 11))
+    threads(count)
+    assert relative_error(stream(module, features), layers(module, features)[2]) < 1e-5
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("config", ["paper", "odd widths"])
+def test_every_instruction_set_gives_the_same(name, config, instruction_set):
+    module, features = made(CONFIGS[config], (6, 13))
+    instruction_set(name)
+    assert relative_error(stream(module, features), layers(module, features)[2]) < 1e-5
+
+
+@needs_native
+@torch.no_grad()
+def test_long_sequences_keep_their_accuracy():
+    module, features = made(SMALL, (64, 80))
+    assert relative_error(stream(module, features), layers(module, features)[2]) < 2e-5
+
+
+@needs_native
+@torch.no_grad()
+def test_a_second_call_starts_from_an_empty_state():
+    module, features = made()
+    assert stream(module, features).equal(stream(module, features))
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_what_is_not_finite_does_not_become_a_number(value):
+    module, features = made()
+    features[0, 3, 4, 1] = value
+    assert not stream(module, features)[0, 3, 4].isfinite().any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "so_mamba"])
+def test_ablations_run_as_layers(name):
+    module, features = made(shrink(VARIANTS[name]))
+    assert not can_stream(module, features)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"output_projection": "separate"},
+        {"outlet_ratio": 2},
+        {"interface": replace(SMALL.interface, hidden=0)},
+        {"interface": replace(SMALL.interface, position="before_norm")},
+        {"router": replace(SMALL.router, projection="pointwise")},
+        {"mixer": replace(SMALL.mixer, backend="chunked")},
+    ],
+    ids=str,
+)
+def test_other_units_than_the_papers_run_as_layers(change):
+    module, features = made(replace(SMALL, **change))
+    assert not can_stream(module, features)
+
+
+@torch.no_grad()
+def test_other_orders_than_rows_run_as_layers():
+    torch.manual_seed(0)
+    assert not can_stream(Unit(SMALL, "columns").eval(), torch.randn(1, 5, 5, SMALL.channels))
+
+
+@needs_native
+def test_gradients_want_the_layers():
+    module, features = made()
+    assert not can_stream(module, features)
+    module(features).sum().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
+
+
+@needs_native
+@torch.no_grad()
+def test_autocast_wants_the_layers():
+    module, features = made()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not can_stream(module, features)
+
+
+@needs_native
+@torch.no_grad()
+def test_double_precision_wants_the_layers():
+    module, features = made()
+    assert not can_stream(module.double(), features.double())
+
+
+@needs_native
+@torch.no_grad()
+def test_a_hook_on_a_layer_is_called(monkeypatch):
+    module, features = made()
+    compiled, seen = module(features), []
+    handle = module.block.mixer.scan.register_forward_hook(lambda *_: seen.append(1))
+    watched = module(features)
+    handle.remove()
+    assert seen == [1]
+    assert relative_error(compiled, watched) < 1e-5
+    monkeypatch.setattr(unit, "stream", lambda _module, features: -features)
+    assert module(features).equal(-features)  # and without the hook the layers do not run
+
+
+@torch.no_grad()
+@pytest.mark.usefixtures("without_native")
+def test_without_kernels_the_layers_run():
+    module, features = made()
+    assert not can_stream(module, features)
+    assert module(features).shape == features.shape
