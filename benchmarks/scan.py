@@ -3,7 +3,7 @@
 python benchmarks/scan.py [--tokens 25600] [--batch 1] [--threads 2] [--rounds 7]
 
 All candidates run in turn in one process; the best of several rounds counts. The public peer is the official mamba_ssm
-kernel: where it is installed and there is a CUDA device for it, it is timed there beside ``chunked`` on the same device.
+kernel: where it is installed and there is a CUDA device for it, it is timed beside ``chunked`` there.
 """
 
 import argparse
