@@ -1,0 +1,23 @@
+"""Which implementation runs the selective scan of Mamba-1."""
+
+from somamba.scan.choice import Backend, Backends, Request, always, full_precision
+from somamba.scan.inputs import ScanOutput
+from somamba.scan.selective.chunked import selective_chunked
+from somamba.scan.selective.inputs import SelectiveInputs
+from somamba.scan.selective.reference import selective_reference
+
+BACKENDS = Backends(
+    "selective scan backend",
+    {
+        "chunked": Backend(selective_chunked, always, "plain PyTorch, any device"),
+        "reference": Backend(selective_reference, always, "the definition, one token at a time, slow"),
+    },
+)
+
+
+def selective_scan(inputs: SelectiveInputs, *, backend: str = "auto", keep_states: bool = False) -> ScanOutput:
+    """Run the selective scan."""
+    inputs.check()
+    request = Request(inputs.u.device.type, inputs.u.dtype, keep_states)
+    with full_precision(request.device):
+        return BACKENDS.choose(backend, request).run(inputs, keep_states=keep_states)
