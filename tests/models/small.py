@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from somamba.models.hifi_mamba.config import HiFiMambaConfig
+from somamba.models.lmo.config import LMOConfig
+from somamba.models.mamba_unet import MambaUNetConfig
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
 from somamba.physics.encoding import encoding
 from somamba.physics.operator import LinearOperator
@@ -24,6 +27,9 @@ SMALL = SOMambaConfig(
 
 SIZES: dict[type, dict[str, Any]] = {
     SOMambaConfig: {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")},
+    MambaUNetConfig: {"channels": 4, "depths": (1, 1), "d_state": 2},
+    LMOConfig: {"depth": 1, "channels": 4, "d_state": 2},
+    HiFiMambaConfig: {"groups": 2, "units": 1, "channels": 8, "d_state": 2},
 }
 """Fields that make a network small, by the type of its configuration."""
 

@@ -160,8 +160,7 @@ _RULES: dict[type[nn.Module], Callable[..., int]] = {
     nn.modules.conv._ConvNd: _convolution,
     nn.Linear: _linear,
     nn.LayerNorm: _norm,
-    nn.modules.batchnorm._NormBase: _norm,
-    nn.GroupNorm: _norm,
+    nn.modules.batchnorm._NormBase: _norm,  # group norms are unknown to the counter of the lineage
     nn.AvgPool2d: _pool,
     nn.AdaptiveAvgPool2d: _pool,
 }

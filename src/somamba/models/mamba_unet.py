@@ -1,4 +1,4 @@
-"""Mamba-UNet: a U-Net of visual state-space (VSS) blocks on patches (Wang et al. 2024), for images in and images out."""
+"""Mamba-UNet: a U-Net of visual state-space (VSS) blocks on patches, image to image (Wang et al. 2024)."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from somamba.models.adapters import ImageNetwork, Mode
 from somamba.models.layers.depthwise import DepthwiseSiLU
 from somamba.models.layers.drop_path import DropPath, rising_rates
 from somamba.models.layers.initial import start_linear_layers
-from somamba.models.layers.patches import PatchEmbedding, PatchExpansion
+from somamba.models.layers.patches import PatchEmbedding, PatchExpansion, Pixels
 from somamba.models.layers.selective import SelectiveLayer
 from somamba.options import check_at_least, check_words
 from somamba.scan.selective.directions import cross_merge, cross_scan
@@ -101,7 +101,7 @@ class PatchMerging(nn.Module):
         self.norm = nn.LayerNorm(4 * channels)
         self.project = nn.Linear(4 * channels, 2 * channels, bias=False)
 
-    def forward(self, grid: Grid) -> Grid:
+    def forward(self, grid: Pixels) -> Grid:
         """Merge; both sides are even."""
         corners = [grid[:, y::2, x::2] for x in (0, 1) for y in (0, 1)]
         return self.project(self.norm(torch.cat(corners, dim=-1)))
@@ -115,7 +115,7 @@ class Enlarge(nn.Module):
         self.expand = PatchExpansion(channels, patch, finer)
         self.norm = nn.LayerNorm(finer)
 
-    def forward(self, grid: Grid) -> Grid:
+    def forward(self, grid: Grid) -> Pixels:
         """Expand and norm."""
         return self.norm(self.expand(grid))
 
@@ -152,7 +152,7 @@ class MambaUNet(ImageNetwork):
         start_linear_layers(self)
 
     @override
-    def refine(self, image: Float[Tensor, "batch 2*coils y x"]) -> Float[Tensor, "batch 2*coils y x"]:
+    def refine(self, image: Float[Tensor, "batch images y x"]) -> Float[Tensor, "batch images y x"]:
         grid = self.embed(image)
         skips = []
         for level, merge in zip(self.down, self.merge, strict=False):

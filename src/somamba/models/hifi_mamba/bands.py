@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from somamba.models.layers.initial import SPREAD
 
 Feature = Float[Tensor, "batch channels y x"]
+Halved = Float[Tensor, "batch channels rows columns"]
 
 
 class Bottleneck(nn.Module):
@@ -41,7 +42,7 @@ class Bottleneck(nn.Module):
 class Haar(nn.Module):
     """LL band of the orthonormal Haar wavelet: half the sum of four neighbours, which is twice their mean."""
 
-    def forward(self, features: Feature) -> Feature:
+    def forward(self, features: Feature) -> Halved:
         """Halve both sides."""
         return 2 * F.avg_pool2d(features, 2)
 
@@ -55,7 +56,7 @@ class Binomial(nn.Module):
         super().__init__()
         self.register_buffer("kernel", torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0]) / 16, persistent=False)
 
-    def forward(self, features: Feature) -> Feature:
+    def forward(self, features: Feature) -> Halved:
         """Smooth and halve both sides."""
         channels = features.shape[1]
         kernel = self.kernel.to(features.dtype)

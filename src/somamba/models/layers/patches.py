@@ -6,6 +6,8 @@ from torch import Tensor, nn
 
 from somamba.shapes import Grid
 
+Pixels = Float[Tensor, "batch y x _"]
+
 
 class PatchEmbedding(nn.Module):
     """One normed token for each patch: a convolution with kernel = stride = patch, then a layer norm."""
@@ -29,6 +31,6 @@ class PatchExpansion(nn.Module):
         self.patch = patch
         self.project = nn.Linear(channels, patch * patch * finer, bias=False)
 
-    def forward(self, grid: Grid) -> Grid:
+    def forward(self, grid: Grid) -> Pixels:
         """Expand."""
         return rearrange(self.project(grid), "b y x (p q c) -> b (y p) (x q) c", p=self.patch, q=self.patch)

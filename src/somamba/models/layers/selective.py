@@ -67,7 +67,5 @@ class SelectiveLayer(nn.Module):
             steps, B, C = map(full, selection)
             dt = torch.einsum("btkr,kcr->btkc", steps, self.dt_weight).flatten(2)
             return self.scan(
-                SelectiveInputs(
-                    u=full(u), dt=F.softplus(dt + self.dt_bias), A=-self.A_log.exp(), B=B, C=C, D=self.D
-                )
+                SelectiveInputs(u=full(u), dt=F.softplus(dt + self.dt_bias), A=-self.A_log.exp(), B=B, C=C, D=self.D)
             )
