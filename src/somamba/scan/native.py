@@ -12,25 +12,22 @@ import torch
 from torch import Tensor
 
 from somamba.native.library import FLOATS, library, pointer, workers
+from somamba.native.strided import Strided
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
 _DOUBLES = ctypes.POINTER(c_double)
 
 
-class _Strided(ctypes.Structure):
-    _fields_ = [("data", FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
-
-
 class _Scan(ctypes.Structure):
     _fields_ = [
         *((name, c_int64) for name in ("batch", "tokens", "heads", "p", "n", "rank", "groups", "angles")),
-        ("C", _Strided),
-        ("B", _Strided),
+        ("C", Strided),
+        ("B", Strided),
         ("C_rank", c_int64),
         ("B_rank", c_int64),
-        *((name, _Strided) for name in ("x", "z", "angle", "dt", "adt", "trap")),
+        *((name, Strided) for name in ("x", "z", "angle", "dt", "adt", "trap")),
         *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")),
-        ("out", _Strided),
+        ("out", Strided),
         ("states", FLOATS),
         ("boundary", FLOATS),
         ("turns", _DOUBLES),
@@ -40,7 +37,7 @@ class _Scan(ctypes.Structure):
 
 class _ScanGradient(ctypes.Structure):
     _fields_ = [
-        ("dout", _Strided),
+        ("dout", Strided),
         *((name, FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
         *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
     ]
@@ -73,7 +70,7 @@ def _forward(
     boundary = torch.empty(sizes.boundary if keep_blocks else 0)
     turns = torch.empty(sizes.turns if keep_blocks else 0, dtype=torch.float64)
     scratch = torch.empty(sizes.forward + 16)
-    call.out = _strided(readout)
+    call.out = Strided.of(readout)
     call.states = pointer(states) if keep_states else None
     call.boundary = pointer(boundary) if keep_blocks else None
     call.turns = _doubles(turns) if keep_blocks else None
@@ -105,7 +102,7 @@ def _backward(
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
     call.turns = _doubles(turns)
     names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
-    adjoint = _ScanGradient(dout=_strided(grad), partial=pointer(partial))
+    adjoint = _ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
     for name, gradient in zip(names, gradients, strict=True):
         setattr(adjoint, name, pointer(gradient))
     library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), count)
@@ -151,10 +148,10 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
     rank, groups, n = B.shape[2:]
     call = _Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1])
     for name, tensor in (("C", C), ("B", B)):
-        setattr(call, name, _Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
+        setattr(call, name, Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
         setattr(call, f"{name}_rank", tensor.stride(2))
     for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
-        setattr(call, name, _strided(tensor))
+        setattr(call, name, Strided.of(tensor))
     for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
         setattr(call, name, pointer(tensor))
     count = max(1, min(workers(), batch * heads * -(-p // 16)))
@@ -165,7 +162,3 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Scan, _ScanSizes, int]:
 
 def _doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
     return ctypes.cast(tensor.data_ptr(), _DOUBLES)
-
-
-def _strided(tensor: Tensor) -> _Strided:
-    return _Strided(pointer(tensor), *tensor.stride()[:3])

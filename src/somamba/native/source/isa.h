@@ -2,6 +2,7 @@
 #include "depthwise.h"
 #include "interface.h"
 #include "scan_backward.h"
+#include "selective_backward.h"
 
 namespace SOMAMBA_ISA {
 extern const Kernels kernels;
@@ -12,6 +13,10 @@ const Kernels kernels = {SOMAMBA_NAME,
                          scan_backward_heads,
                          scan_backward_parameters,
                          scan_sizes,
+                         selective_forward,
+                         selective_backward,
+                         selective_backward_rows,
+                         selective_sizes,
                          interface_forward,
                          interface_backward,
                          depthwise_forward,

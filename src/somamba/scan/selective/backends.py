@@ -1,14 +1,16 @@
 """Which implementation runs the selective scan of Mamba-1."""
 
-from somamba.scan.choice import Backend, Backends, Request, always, full_precision
+from somamba.scan.choice import Backend, Backends, Request, always, full_precision, native_why_not
 from somamba.scan.inputs import ScanOutput
 from somamba.scan.selective.chunked import selective_chunked
 from somamba.scan.selective.inputs import SelectiveInputs
+from somamba.scan.selective.native import selective_native
 from somamba.scan.selective.reference import selective_reference
 
 BACKENDS = Backends(
     "selective scan backend",
     {
+        "native": Backend(selective_native, native_why_not, "compiled C++ on the CPU, float32"),
         "chunked": Backend(selective_chunked, always, "plain PyTorch, any device"),
         "reference": Backend(selective_reference, always, "the definition, one token at a time, slow"),
     },
