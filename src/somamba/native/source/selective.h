@@ -61,16 +61,15 @@ static void write_selective_state(const Selective& a, const Strip& w, int64_t t,
 
 // Advance the tile's state over the block. The state before token t lies at `states + t * pitch`: one place for all if
 // pitch is 0, a trajectory otherwise. READ: write the read-out.
-template <int NC, bool READ>
+template <bool READ>
 INLINE void advance_selective(const Selective& a, const Strip& w, const float* rates, float* states, int64_t pitch) {
-    const int64_t N = NC ? NC : a.n;
     const V skip = READ ? load(a.D + w.channel, w.lanes) : splat(0);
     for (int64_t t = 0; t < w.length; ++t) {
         const float *before = states + t * pitch, *B = w.B + t * a.B.token, *C = w.C + t * a.C.token;
         float* after = states + (t + 1) * pitch;
         const V u = load(w.u + t * a.u.token, w.lanes), dt = load(w.dt + t * a.dt.token, w.lanes), x = dt * u;
         V y = u * skip;
-        for (int64_t i = 0; i < N; ++i) {
+        for (int64_t i = 0; i < a.n; ++i) {
             V power, rest;
             exp2(dt * load(rates + i * LANES), power, rest);
             const V kept = load(before + i * LANES) * power;
@@ -92,8 +91,7 @@ INLINE float* selective_boundary(const Selective& a, const SelectiveShape& s, co
     return a.boundary + (((run.b * a.groups + run.g) * s.blocks + block) * s.tiles + tile) * s.state;
 }
 
-template <int NC>
-static void selective_forward_n(const Selective& a, int index, int count) {
+static void selective_forward(const Selective& a, int index, int count) {
     const SelectiveShape s(a);
     Arena arena{a.scratch + index * selective_forward_scratch(s)};
     float *rates = arena.take(s.tiles * s.state), *states = arena.take(s.tiles * s.state);
@@ -106,15 +104,10 @@ static void selective_forward_n(const Selective& a, int index, int count) {
             for (int64_t tile = run.tile0; tile < run.tile1; ++tile) {
                 float* state = states + tile * s.state;
                 if (a.boundary) memcpy(selective_boundary(a, s, run, tile, block), state, s.state * sizeof(float));
-                advance_selective<NC, true>(a, Strip(a, run, tile, block * BLOCK), rates + tile * s.state, state, 0);
+                advance_selective<true>(a, Strip(a, run, tile, block * BLOCK), rates + tile * s.state, state, 0);
             }
         unit += run.tile1 - run.tile0;
     }
-}
-
-static void selective_forward(const Selective& a, int index, int count) {
-    if (a.n == 16) selective_forward_n<16>(a, index, count);  // the usual size
-    else selective_forward_n<0>(a, index, count);
 }
 
 }  // namespace SOMAMBA_ISA

@@ -10,7 +10,8 @@ namespace SOMAMBA_ISA {
 
 // Buffers of one worker.
 struct SelectiveBackward {
-    float *rates, *carried;   // tiles n 16: rates; a l of the token after the block
+    float* rates;             // tiles n 16
+    float* carried;           // tiles n 2 16: a l of the token after, in two parts: rounded to one, a decay near one is lost
     float *dA, *dD;           // tiles n 16; tiles 16: sums of all blocks done
     float* states;            // (BLOCK + 1) n 16: trajectory of one tile
     float* dA_block;          // n 16: of this block, added up first: 25,600 small terms would lose digits in one sum
@@ -18,7 +19,7 @@ struct SelectiveBackward {
     float* folded;            // BLOCK n, and room for one vector
     SelectiveBackward(Arena& arena, const SelectiveShape& s) {
         rates = arena.take(s.tiles * s.state);
-        carried = arena.take(s.tiles * s.state);
+        carried = arena.take(2 * s.tiles * s.state);
         dA = arena.take(s.tiles * s.state);
         dD = arena.take(s.tiles * LANES);
         states = arena.take((BLOCK + 1) * s.state);
@@ -28,17 +29,16 @@ struct SelectiveBackward {
         folded = arena.take(BLOCK * s.state / LANES + LANES);
     }
     static int64_t floats(const SelectiveShape& s) {
-        return (3 * s.tiles + 3 * BLOCK + 2) * s.state + s.tiles * LANES + BLOCK * s.state / LANES + LANES;
+        return (4 * s.tiles + 3 * BLOCK + 2) * s.state + s.tiles * LANES + BLOCK * s.state / LANES + LANES;
     }
 };
 
 // Go back over the block with the trajectory in `m.states`; adds to the sums.
-template <int NC>
 INLINE void retreat(const Selective& a, const SelectiveGradient& d, const Strip& w, const SelectiveBackward& m,
                     int64_t tile) {
-    const int64_t N = NC ? NC : a.n, state = N * LANES;
+    const int64_t state = a.n * LANES;
     const float* rates = m.rates + tile * state;
-    float* carried = m.carried + tile * state;
+    float* carried = m.carried + 2 * tile * state;
     const V skip = load(a.D + w.channel, w.lanes);
     V dD = splat(0);
     memset(m.dA_block, 0, state * sizeof(float));
@@ -49,16 +49,17 @@ INLINE void retreat(const Selective& a, const SelectiveGradient& d, const Strip&
         const V u = load(w.u + t * a.u.token, w.lanes), dt = load(w.dt + t * a.dt.token, w.lanes), x = dt * u;
         const V dy = load(d.dout + w.at(a, t), w.lanes);
         V written = splat(0), decayed = splat(0);
-        for (int64_t i = 0; i < N; ++i) {
+        for (int64_t i = 0; i < a.n; ++i) {
             V power, rest;
             const V rate = load(rates + i * LANES);
             exp2(dt * rate, power, rest);
-            const V l = fma(load(carried + i * LANES), dy, C[i]);
+            const V l = load(carried + 2 * i * LANES) + fma(load(carried + (2 * i + 1) * LANES), dy, C[i]);
             store(dC + i * LANES, fma(load(dC + i * LANES), load(after + i * LANES), dy));
             store(dB + i * LANES, fma(load(dB + i * LANES), l, x));
             written = fma(written, l, B[i]);
-            const V kept = l * power, back = fma(kept, kept, rest), through = back * load(before + i * LANES);
-            store(carried + i * LANES, back);
+            const V kept = l * power, less = kept * rest, through = (kept + less) * load(before + i * LANES);
+            store(carried + 2 * i * LANES, kept);
+            store(carried + (2 * i + 1) * LANES, less);
             store(m.dA_block + i * LANES, fma(load(m.dA_block + i * LANES), through, dt));
             decayed = fma(decayed, through, rate);
         }
@@ -67,7 +68,7 @@ INLINE void retreat(const Selective& a, const SelectiveGradient& d, const Strip&
         dD = fma(dD, dy, u);
     }
     float *dA = m.dA + tile * state, *total = m.dD + tile * LANES;
-    for (int64_t i = 0; i < N; ++i) store(dA + i * LANES, load(dA + i * LANES) + load(m.dA_block + i * LANES));
+    for (int64_t i = 0; i < a.n; ++i) store(dA + i * LANES, load(dA + i * LANES) + load(m.dA_block + i * LANES));
     store(total, load(total) + dD);
 }
 
@@ -103,8 +104,7 @@ INLINE void write_rates(const Selective& a, const SelectiveGradient& d, const Ru
         for (int j = 0; j < lanes; ++j) d.A[(channel + j) * a.n + i] = m.dA[(tile * a.n + i) * LANES + j];
 }
 
-template <int NC>
-static void selective_backward_n(const Selective& a, const SelectiveGradient& d, int index, int count) {
+static void selective_backward(const Selective& a, const SelectiveGradient& d, int index, int count) {
     const SelectiveShape s(a);
     Arena arena{a.scratch + index * SelectiveBackward::floats(s)};
     const SelectiveBackward m(arena, s);
@@ -112,7 +112,7 @@ static void selective_backward_n(const Selective& a, const SelectiveGradient& d,
     for (int64_t unit = first_unit(a, s, index, count); unit < end;) {
         const Run run(a, s, unit, end);
         for (int64_t tile = run.tile0; tile < run.tile1; ++tile) gather_rates(a, run, tile, m.rates + tile * s.state);
-        memset(m.carried, 0, all);
+        memset(m.carried, 0, 2 * all);
         memset(m.dA, 0, all);
         memset(m.dD, 0, s.tiles * LANES * sizeof(float));
         for (int64_t block = s.blocks - 1; block >= 0; --block) {
@@ -122,19 +122,14 @@ static void selective_backward_n(const Selective& a, const SelectiveGradient& d,
             for (int64_t tile = run.tile0; tile < run.tile1; ++tile) {
                 const Strip w(a, run, tile, start);
                 memcpy(m.states, selective_boundary(a, s, run, tile, block), s.state * sizeof(float));
-                advance_selective<NC, false>(a, w, m.rates + tile * s.state, m.states, s.state);
-                retreat<NC>(a, d, w, m, tile);
+                advance_selective<false>(a, w, m.rates + tile * s.state, m.states, s.state);
+                retreat(a, d, w, m, tile);
             }
             write_interfaces(a, d, run, m, start, length, d.partial + index * a.tokens * 2 * a.n);
         }
         for (int64_t tile = run.tile0; tile < run.tile1; ++tile) write_rates(a, d, run, m, tile);
         unit += run.tile1 - run.tile0;
     }
-}
-
-static void selective_backward(const Selective& a, const SelectiveGradient& d, int index, int count) {
-    if (a.n == 16) selective_backward_n<16>(a, d, index, count);  // the usual size
-    else selective_backward_n<0>(a, d, index, count);
 }
 
 // Add what workers found for a group that another one began; threads share the tokens.

@@ -29,7 +29,8 @@ def cross_merge(tokens: Tensor, size: tuple[int, int], directions: int) -> Float
     """Bring every direction back to the grid of ``size`` (height, width) and sum; the adjoint of `cross_scan`."""
     _check(directions)
     height, width = size
-    if tokens.ndim != 3 or tokens.shape[1] != height * width or tokens.shape[2] % directions:
+    fits = tokens.ndim == 3 and tokens.shape[1] == height * width and tokens.shape[2] % directions == 0
+    if min(size) < 1 or not fits:
         raise InputError(
             f"To merge {directions} directions on a grid of {height} x {width}, tokens must be "
             f"(batch, {height * width}, channels) with channels divisible by {directions}; got {tuple(tokens.shape)}."
