@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 import torch
 
 
-def alternate(tasks: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Run the tasks in turn, ``rounds`` times after one round of warming up; return the best seconds of each.
+def alternate(tasks: Mapping[str, Callable[[], object]], rounds: int, *, warm: bool = True) -> dict[str, float]:
+    """Run the tasks in turn, ``rounds`` times after one round to ``warm`` up; return the best seconds of each.
 
     In turn, because a noisy machine is slow for a while: what is compared must have met the same weather.
     """
     best = dict.fromkeys(tasks, float("inf"))
-    for task in tasks.values():
-        task()
+    if warm:
+        for task in tasks.values():
+            task()
     for _ in range(rounds):
         for name, task in tasks.items():
             start = time.perf_counter()

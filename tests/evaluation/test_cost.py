@@ -16,6 +16,8 @@ from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
 from somamba.physics.channels import to_channels, to_complex
 from somamba.scan.inputs import ScanInputs
+from somamba.scan.selective.inputs import SelectiveInputs
+from somamba.scan.selective.module import SelectiveScan
 
 
 class TwoLayers(Reconstructor):
@@ -53,6 +55,29 @@ def test_the_scan_costs_its_writes_reads_and_decay():
         scalar, scalar, scalar,
     )  # fmt: skip
     assert scan_macs(inputs) == 2 * 5 * 3 * 64 * 16 * (4 + 4 + 1)
+
+
+class OneScan(Reconstructor):
+    """A projection and a selective scan over the pixels."""
+
+    def __init__(self, backend: str) -> None:
+        super().__init__()
+        self.project = nn.Linear(2, 2)
+        self.scan = SelectiveScan(backend)
+
+    def forward(self, y, A):
+        """Project, scan, read."""
+        u = self.project(to_channels(A.adjoint(y)).flatten(2).mT)
+        interface = u.new_ones(*u.shape[:2], 1, 5)
+        readout = self.scan(SelectiveInputs(u, u.exp(), -u.new_ones(2, 5), interface, interface, u.new_ones(2)))
+        return to_complex(readout.mT.unflatten(2, y.shape[2:]))
+
+
+@pytest.mark.parametrize("backend", ["auto", "chunked", "reference"])
+def test_a_selective_scan_costs_its_decay_write_and_read(backend):
+    cost = measure_cost(OneScan(backend), (4, 6))
+    assert cost.scan == 4 * 6 * 2 * 5 * 3
+    assert cost.module == cost.all == 4 * 6 * 2 * 2  # the projection alone: what runs inside the scan is not counted
 
 
 def with_backend(name):

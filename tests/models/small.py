@@ -6,7 +6,10 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.ista_net import ISTANetConfig
+from somamba.models.lmo.config import LMOConfig
+from somamba.models.mamba_unet import MambaUNetConfig
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
 from somamba.models.trans_unet import TransUNetConfig
 from somamba.models.unet import UNetConfig
@@ -40,6 +43,9 @@ SIZES: dict[type, dict[str, Any]] = {
         "positions": 3,
         "decoder": (16, 16, 8, 8, 8),
     },
+    MambaUNetConfig: {"channels": 4, "depths": (1, 1), "d_state": 2},
+    LMOConfig: {"depth": 1, "channels": 4, "d_state": 2},
+    HiFiMambaConfig: {"groups": 2, "units": 1, "channels": 8, "d_state": 2},
 }
 """Fields that make a network small, by the type of its configuration."""
 

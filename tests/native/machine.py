@@ -7,7 +7,8 @@ import torch
 
 from somamba.errors import BackendError
 from somamba.native import library
-from somamba.scan import backends
+from somamba.scan.backends import BACKENDS
+from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 
 needs_native = pytest.mark.skipif(library.why_not() is not None, reason=f"compiled kernels: {library.why_not()}")
 
@@ -41,6 +42,12 @@ def instruction_set() -> Iterator[Callable[[str], None]]:
 def without_native(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For one test, the compiled kernels are as if never built."""
     monkeypatch.setattr(library, "_load", lambda: (None, "a test hides them"))
-    backends._automatic.cache_clear()
+    forget_choices()
     yield
-    backends._automatic.cache_clear()
+    forget_choices()
+
+
+def forget_choices() -> None:
+    """Let ``auto`` look at the machine again."""
+    BACKENDS.automatic.cache_clear()
+    SELECTIVE.automatic.cache_clear()

@@ -75,16 +75,18 @@ def to(arguments: Arguments, *dtypes: torch.dtype) -> Arguments:
     return arguments
 
 
-def cotangent_of(arguments: Arguments, seed: int = 1) -> Tensor:
+def cotangent_of(arguments: Arguments, seed: int = 1, *, like: str = "x") -> Tensor:
     """A gradient to send back; its values too are held exactly by float32."""
     rng = torch.Generator().manual_seed(seed)
-    return torch.randn(arguments["x"].shape, generator=rng).double()
+    return torch.randn(arguments[like].shape, generator=rng).double()
 
 
-def differentiate(run: Run, arguments: Arguments, cotangent: Tensor) -> Arguments:
+def differentiate(
+    run: Run, arguments: Arguments, cotangent: Tensor, *, record: Callable[..., object] = ScanInputs
+) -> Arguments:
     """The read-out under ``out``, and the gradient of every argument under its name."""
     leaves = {name: tensor.detach().requires_grad_() for name, tensor in arguments.items()}
-    out = run(ScanInputs(**leaves)).readout
+    out = run(record(**leaves)).readout
     gradients = torch.autograd.grad(out, list(leaves.values()), cotangent.to(out.dtype))
     return {"out": out.detach(), **dict(zip(leaves, gradients, strict=True))}
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from native.machine import needs_native
+from native.machine import forget_choices, needs_native
 from scan.made import random_arguments, relative_error, to
 from somamba.errors import BackendError, InputError, UnknownNameError
-from somamba.scan import backends
+from somamba.scan import choice
 from somamba.scan.backends import BACKENDS, Request, choose, scan
 from somamba.scan.inputs import ScanInputs
 
@@ -46,23 +46,23 @@ def test_auto_takes_chunked_where_the_kernel_is_missing(inputs):
 
 
 def test_auto_takes_chunked_on_a_device_without_kernels(monkeypatch):
-    monkeypatch.setattr(backends, "installed", lambda _module: False)
-    backends._automatic.cache_clear()
+    monkeypatch.setattr(choice, "installed", lambda _module: False)
+    forget_choices()
     assert choose("auto", Request(device="cuda")) is BACKENDS["chunked"]
-    backends._automatic.cache_clear()
+    forget_choices()
 
 
 def test_auto_takes_the_official_kernel_on_cuda(monkeypatch):
-    monkeypatch.setattr(backends, "installed", lambda _module: True)
-    backends._automatic.cache_clear()
+    monkeypatch.setattr(choice, "installed", lambda _module: True)
+    forget_choices()
     assert choose("auto", Request(device="cuda")) is BACKENDS["fused"]
     assert choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["chunked"]
-    backends._automatic.cache_clear()
+    forget_choices()
 
 
 def test_the_automatic_choice_is_logged_with_the_reasons(caplog):
-    backends._automatic.cache_clear()
-    with caplog.at_level(logging.INFO, logger=backends.__name__):
+    forget_choices()
+    with caplog.at_level(logging.INFO, logger=choice.__name__):
         choose("auto", Request(dtype=torch.float64))
     assert "'chunked'" in caplog.text
     assert "not 'fused' (it needs a CUDA device" in caplog.text
@@ -86,7 +86,7 @@ def test_a_backend_asked_for_by_name_runs_or_says_why_not(name, request_, reason
 
 
 def test_the_official_kernel_without_its_package_names_the_extra(monkeypatch):
-    monkeypatch.setattr(backends, "installed", lambda _module: False)
+    monkeypatch.setattr(choice, "installed", lambda _module: False)
     with pytest.raises(BackendError, match=r"pip install 'somamba\[cuda\]'"):
         choose("fused", Request(device="cuda"))
 

@@ -13,8 +13,10 @@ from rich.table import Table
 from somamba.cli.arguments import teaching_parser
 from somamba.extras import installed
 from somamba.native import library
-from somamba.scan.backends import BACKENDS, Request, choose
+from somamba.scan.backends import BACKENDS
+from somamba.scan.choice import Backends, Request
 from somamba.scan.inputs import ScanInputs
+from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 
 DESCRIPTION = """Say what somamba found on this machine: versions, threads, vector instructions, optional parts,
 and for CPU and GPU which scan backend runs, and why the others do not.
@@ -32,7 +34,8 @@ def main(arguments: list[str]) -> None:
     console = Console()
     console.print(_facts())
     for device in ["cpu"] + (["cuda"] if torch.cuda.is_available() else []):
-        console.print(_backends(device))
+        console.print(_backends("Scan backends", BACKENDS, device))
+        console.print(_backends("Selective scan backends", SELECTIVE, device))
     if library.why_not() is None:
         console.print(
             f"The compiled scan agrees with the definition to {_error():.1e} (relative, a short random sequence)."
@@ -63,13 +66,13 @@ def _facts() -> Table:
     return table
 
 
-def _backends(device: str) -> Table:
-    table = Table(title=f"Scan backends for float32 on {device}")
+def _backends(title: str, backends: Backends, device: str) -> Table:
+    table = Table(title=f"{title} for float32 on {device}")
     for column in ("backend", "what it is", "runs?"):
         table.add_column(column)
     request = Request(device=device)
-    automatic = choose("auto", request)
-    for name, backend in BACKENDS.items():
+    automatic = backends.choose("auto", request)
+    for name, backend in backends.items():
         reason = backend.why_not(request)
         state = "no: " + reason if reason else "yes, chosen by 'auto'" if backend is automatic else "yes, by name"
         table.add_row(name, backend.summary, escape(state))

@@ -23,6 +23,8 @@ from somamba.models.base import Reconstructor
 from somamba.physics.encoding import encoding
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.module import Scan
+from somamba.scan.selective.inputs import SelectiveInputs
+from somamba.scan.selective.module import SelectiveScan
 
 NORM_OPERATIONS = 4  # an affine norm: subtract, divide, scale, shift; the counter the lineage used counts each as one
 
@@ -64,7 +66,7 @@ class _LayerCounter:
         self.counter = counter
 
     def watch(self, module: nn.Module, stack: ExitStack) -> None:
-        if isinstance(module, Scan):
+        if isinstance(module, Scan | SelectiveScan):
             stack.callback(module.register_forward_pre_hook(self._enter_scan).remove)
             stack.callback(module.register_forward_hook(self._leave_scan).remove)
             return
@@ -79,7 +81,7 @@ class _LayerCounter:
 
         return hook
 
-    def _enter_scan(self, _module: nn.Module, inputs: tuple[ScanInputs]) -> None:
+    def _enter_scan(self, _module: nn.Module, inputs: tuple[ScanInputs | SelectiveInputs]) -> None:
         self.counter.paused = True
         self.scan += scan_macs(inputs[0])
 
@@ -87,8 +89,13 @@ class _LayerCounter:
         self.counter.paused = False
 
 
-def scan_macs(inputs: ScanInputs) -> int:
-    """MACs of the recurrence: ``rank`` writes, ``rank`` reads and one decay for every number of the state."""
+def scan_macs(inputs: ScanInputs | SelectiveInputs) -> int:
+    """MACs of the recurrence: ``rank`` writes, ``rank`` reads and one decay for every number of the state.
+
+    A selective scan has rank one.
+    """
+    if isinstance(inputs, SelectiveInputs):
+        return inputs.u.numel() * inputs.A.shape[1] * 3
     batch, tokens, heads, p = inputs.x.shape
     rank, n = inputs.B.shape[2], inputs.B.shape[4]
     return batch * tokens * heads * p * n * (2 * rank + 1)
@@ -157,8 +164,7 @@ _RULES: dict[type[nn.Module], Callable[..., int]] = {
     nn.modules.conv._ConvNd: _convolution,
     nn.Linear: _linear,
     nn.LayerNorm: _norm,
-    nn.modules.batchnorm._NormBase: _norm,
-    nn.GroupNorm: _norm,
+    nn.modules.batchnorm._NormBase: _norm,  # group norms are unknown to the counter of the lineage
     nn.AvgPool2d: _pool,
     nn.AdaptiveAvgPool2d: _pool,
 }

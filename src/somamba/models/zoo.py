@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.hifi_mamba.config import HiFiMambaConfig
+from somamba.models.hifi_mamba.model import HiFiMamba
 from somamba.models.ista_net import ISTANet, ISTANetConfig
+from somamba.models.lmo.config import LMOConfig
+from somamba.models.lmo.model import LMO
+from somamba.models.mamba_unet import MambaUNet, MambaUNetConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.trans_unet import TransUNet, TransUNetConfig
@@ -68,6 +73,29 @@ MODELS: Registry[Entry] = Registry(
             TransUNet,
             "ResNet-50, ViT-B/16 and a U-Net decoder, image domain",
             "Chen et al., TransUNet: Transformers Make Strong Encoders for Medical Image Segmentation, 2021",
+            "Apache-2.0",
+        ),
+        "mamba_unet": Entry(
+            MambaUNetConfig(),
+            MambaUNet,
+            "U-Net of selective scans in four directions",
+            "Wang et al., Mamba-UNet: UNet-Like Pure Visual Mamba for Medical Image Segmentation, 2024",
+            "Apache-2.0",
+        ),
+        "lmo": Entry(
+            LMOConfig(),
+            LMO,
+            "unrolled neural operator: convolutions and Mamba between feature-wise data consistencies",
+            "Li et al., LMO: Linear Mamba Operator for MRI Reconstruction, CVPR 2025",
+            "none stated",
+        ),
+        "hifi_mamba": Entry(
+            HiFiMambaConfig(),
+            HiFiMamba,
+            "unrolled dual-stream Mamba: the low band is scanned, the high band guides it",
+            "Fang et al., HiFi-Mamba: Dual-Stream w-Laplacian Enhanced Mamba for High-Fidelity MRI Reconstruction, "
+            "AAAI 2026",
+            "MIT",
         ),
     },
 )

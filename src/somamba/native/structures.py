@@ -3,15 +3,22 @@
 import ctypes
 from ctypes import c_double, c_float, c_int64
 
-from somamba.native.library import FLOATS
+from torch import Tensor
+
+from somamba.native.library import FLOATS, pointer
 
 DOUBLES = ctypes.POINTER(c_double)
 
 
 class Strided(ctypes.Structure):
-    """An argument with axes (batch, token, head), and their strides."""
+    """A tensor with axes (batch, token, head or group): where its numbers lie, and how far apart its neighbours are."""
 
     _fields_ = [("data", FLOATS), ("batch", c_int64), ("token", c_int64), ("head", c_int64)]
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> "Strided":
+        """Describe a tensor by its first three axes."""
+        return cls(pointer(tensor), *tensor.stride()[:3])
 
 
 class Scan(ctypes.Structure):

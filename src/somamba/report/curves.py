@@ -34,7 +34,7 @@ def draw_curves(
     figure_class = require("matplotlib.figure", extra="report").Figure
     # A figure of its own, not pyplot's: no window system, no state shared with the caller.
     figure = figure_class(figsize=(10, 4), layout="constrained")
-    losses, scores = figure.subplots(1, 2)
+    losses, scores = figure.subplots(1, 2, sharex=True)
     for name, events in runs.items():
         _draw_loss(losses, name, events)
         _draw_psnr(scores, name, events)

@@ -4,6 +4,7 @@ The letters are those of the official module: C reads the state, B writes it, x 
 Sizes: ``tokens`` any, ``heads`` a multiple of ``groups``, ``2 * angles`` at most ``n``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -14,20 +15,42 @@ from torch import Tensor
 from somamba.errors import InputError
 
 Interface = Float[Tensor, "batch tokens rank groups n"]
-Content = Float[Tensor, "batch tokens heads p"]
+Readout = Float[Tensor, "batch tokens *channels"]
 PerToken = Float[Tensor, "batch tokens heads"]
 Angles = Float[Tensor, "batch tokens heads angles"]
 InterfaceBias = Float[Tensor, "heads rank n"]
-States = Float[Tensor, "batch tokens heads p n"]
+States = Float[Tensor, "batch tokens *channels n"]
 
 
 class ScanOutput(NamedTuple):
-    """What a scan returns."""
+    """What a scan returns; the channels of a Mamba-3 scan are two axes, ``heads p``."""
 
-    readout: Content
+    readout: Readout
     """S: the state read through C, gated, rank contracted; before any output projection."""
     states: States | None
     """h at every token; only on request, it is large."""
+
+
+def check_arguments(
+    arguments: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], *, defining: tuple[str, str]
+) -> None:
+    """Refuse arguments whose shape, type or device does not go with those of the two that define the sizes."""
+    lead = arguments[defining[0]]
+    for name, shape in wanted.items():
+        tensor = arguments[name]
+        if tuple(tensor.shape) != shape:
+            raise InputError(
+                f"Scan argument {name} must be {shape} to go with {' and '.join(defining)}, got {tuple(tensor.shape)}."
+            )
+        if tensor.dtype not in (torch.float32, torch.float64) or tensor.dtype != lead.dtype:
+            raise InputError(
+                f"Scan arguments must be all float32 or all float64; {name} is {tensor.dtype}, {defining[0]} "
+                f"{lead.dtype}. Under autocast, cast them with .float() first."
+            )
+        if tensor.device != lead.device:
+            raise InputError(
+                f"Scan argument {name} is on {tensor.device}, {defining[0]} on {lead.device}; move them together."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +120,4 @@ class ScanInputs:
             "angles": (*per_token, angles),
             **dict.fromkeys(("dt", "adt", "trap"), per_token),
         }
-        for name, shape in wanted.items():
-            tensor: Tensor = getattr(self, name)
-            if tuple(tensor.shape) != shape:
-                raise InputError(f"Scan argument {name} must be {shape} to go with x and B, got {tuple(tensor.shape)}.")
-            if tensor.dtype not in (torch.float32, torch.float64) or tensor.dtype != self.x.dtype:
-                raise InputError(
-                    f"Scan arguments must be all float32 or all float64; {name} is {tensor.dtype}, x {self.x.dtype}. "
-                    "Under autocast, cast them with .float() first."
-                )
-            if tensor.device != self.x.device:
-                raise InputError(
-                    f"Scan argument {name} is on {tensor.device}, x on {self.x.device}; move them together."
-                )
+        check_arguments({name: getattr(self, name) for name in wanted}, wanted, defining=("x", "B"))

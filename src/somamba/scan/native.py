@@ -47,7 +47,7 @@ def _forward(
     boundary = torch.empty(sizes.boundary if keep_blocks else 0)
     turns = torch.empty(sizes.turns if keep_blocks else 0, dtype=torch.float64)
     scratch = torch.empty(sizes.forward + 16)
-    call.out = _strided(readout)
+    call.out = Strided.of(readout)
     call.states = pointer(states) if keep_states else None
     call.boundary = pointer(boundary) if keep_blocks else None
     call.turns = _doubles(turns) if keep_blocks else None
@@ -79,7 +79,7 @@ def _backward(
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
     call.turns = _doubles(turns)
     names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
-    adjoint = _ScanGradient(dout=_strided(grad), partial=pointer(partial))
+    adjoint = _ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
     for name, gradient in zip(names, gradients, strict=True):
         setattr(adjoint, name, pointer(gradient))
     library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), count)
@@ -128,7 +128,7 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
         setattr(call, name, Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
         setattr(call, f"{name}_rank", tensor.stride(2))
     for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
-        setattr(call, name, _strided(tensor))
+        setattr(call, name, Strided.of(tensor))
     for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
         setattr(call, name, pointer(tensor))
     count = max(1, min(workers(), batch * heads * -(-p // 16)))
@@ -139,7 +139,3 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
 
 def _doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
     return ctypes.cast(tensor.data_ptr(), DOUBLES)
-
-
-def _strided(tensor: Tensor) -> Strided:
-    return Strided(pointer(tensor), *tensor.stride()[:3])

@@ -1,4 +1,4 @@
-"""Depthwise 3x3 convolution with GELU on a channels-last grid."""
+"""Depthwise 3x3 convolutions with their activation, on a channels-last grid."""
 
 import torch.nn.functional as F
 from torch import nn
@@ -22,3 +22,14 @@ class DepthwiseGELU(nn.Conv2d):
             return depthwise_gelu(grid, self.weight, self.bias)
         filtered = self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)
         return F.gelu(filtered).permute(0, 2, 3, 1)
+
+
+class DepthwiseSiLU(nn.Conv2d):
+    """Each channel filtered on its own, then SiLU; zero padding keeps the size."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels, channels, kernel_size=3, padding=1, groups=channels)
+
+    def forward(self, grid: Grid) -> Grid:
+        """Filter and activate."""
+        return F.silu(self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)).permute(0, 2, 3, 1)

@@ -3,14 +3,13 @@
 u  content tokens        z  gate        dd_*  data-dependent raw values of dt and A
 """
 
-import math
-
 import torch
 import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
 from somamba.models.layers.precision import full
+from somamba.models.layers.time_steps import initial_dt_bias
 from somamba.models.so_mamba.config import MixerConfig
 from somamba.models.so_mamba.interface import Modulation
 from somamba.native.interface import modulated_norm
@@ -68,7 +67,7 @@ class Mixer(nn.Module):
         self.mimo_z = nn.Parameter(torch.ones(heads, config.rank, config.d_head))
         self.mimo_o = nn.Parameter(torch.full((heads, config.rank, config.d_head), 1 / config.rank))
         self.D = nn.Parameter(torch.ones(heads))
-        self.dt_bias = nn.Parameter(_initial_dt_bias(heads))
+        self.dt_bias = nn.Parameter(initial_dt_bias(heads))
         # As in the official module: weight decay would pull the time steps and the skip to a value of its own.
         for parameter in (self.D, self.dt_bias):
             parameter._no_weight_decay = True  # type: ignore[attr-defined]
@@ -133,9 +132,3 @@ def _speed(raw: Tensor, kind: str) -> Tensor:
         return F.softplus(raw)
     # Both branches are evaluated: the clamp keeps the unused one away from its pole.
     return torch.where(raw >= 0, 1 + raw, 1 / (1 - raw.clamp(max=0)))
-
-
-def _initial_dt_bias(heads: int) -> Tensor:
-    """Inverse softplus of step sizes drawn log-uniformly from [0.001, 0.1]."""
-    dt = torch.exp(torch.empty(heads).uniform_(math.log(0.001), math.log(0.1)))
-    return dt + torch.log(-torch.expm1(-dt))

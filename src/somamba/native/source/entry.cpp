@@ -151,6 +151,19 @@ EXPORT void somamba_stream(const Stream* a, int workers, int scan_workers) {
     }
 }
 
+EXPORT void somamba_selective_sizes(const Selective* a, int workers, SelectiveSizes* sizes) {
+    *sizes = chosen->selective_sizes(*a, workers);
+}
+
+EXPORT void somamba_selective_forward(const Selective* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->selective_forward(*a, index, count); });
+}
+
+EXPORT void somamba_selective_backward(const Selective* a, const SelectiveGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->selective_backward(*a, *d, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->selective_backward_rows(*a, *d, workers, index, count); });
+}
+
 EXPORT void somamba_interface_forward(const Interface* a, int workers) {
     parallel(workers, [a](int index, int count) { chosen->interface_forward(*a, index, count); });
 }

@@ -3,6 +3,7 @@
 #include "interface.h"
 #include "route.h"
 #include "scan_backward.h"
+#include "selective_backward.h"
 #include "stream.h"
 
 namespace SOMAMBA_ISA {
@@ -20,6 +21,10 @@ const Kernels kernels = {SOMAMBA_NAME,
                          route_scratch,
                          stream_project,
                          stream_merge,
+                         selective_forward,
+                         selective_backward,
+                         selective_backward_rows,
+                         selective_sizes,
                          interface_forward,
                          interface_backward,
                          depthwise_forward,

@@ -50,6 +50,29 @@ struct ScanSizes {
     int64_t partial;   // floats
 };
 
+// Selective scan of Mamba-1; the letters are those of somamba/scan/selective/inputs.py. Channels are those of one group.
+struct Selective {
+    int64_t batch, tokens, groups, channels, n;
+    Strided u, dt, B, C;                      // (batch, token, group) strides; channels or n are contiguous
+    const float *A, *D;                       // groups channels n; groups channels
+    float* out;                               // batch tokens groups channels
+    float* states;                            // batch tokens groups channels n, or null
+    float* boundary;                          // state at the start of every block, or null; size by somamba_selective_sizes
+    float* scratch;                           // size by somamba_selective_sizes
+};
+
+struct SelectiveGradient {
+    const float* dout;                        // batch tokens groups channels
+    float *u, *dt;                            // batch tokens groups channels
+    float *A, *D;                             // batch groups channels (n): not yet summed over the batch
+    float *B, *C;                             // batch tokens groups n
+    float* partial;                           // workers tokens 2 n: dB and dC of a group that another worker began
+};
+
+struct SelectiveSizes {
+    int64_t boundary, forward, backward, partial;  // floats
+};
+
 // B and C of one token row: RMS norm over n, then the affine modulation by G, in one pass.
 struct Interface {
     int64_t rows, vectors, n;                 // vectors = rank * groups of B, and as many of C
@@ -147,6 +170,10 @@ struct Kernels {
     int64_t (*route_scratch)(const Route&);
     void (*stream_project)(const Stream&, const Piece&, int index, int count);
     void (*stream_merge)(const Stream&, const Piece&, int index, int count);
+    void (*selective_forward)(const Selective&, int index, int count);
+    void (*selective_backward)(const Selective&, const SelectiveGradient&, int index, int count);
+    void (*selective_backward_rows)(const Selective&, const SelectiveGradient&, int workers, int index, int count);
+    SelectiveSizes (*selective_sizes)(const Selective&, int count);
     void (*interface_forward)(const Interface&, int index, int count);
     void (*interface_backward)(const Interface&, const InterfaceGradient&, int index, int count);
     void (*depthwise_forward)(const Depthwise&, int index, int count);

@@ -218,6 +218,23 @@ INLINE vf expm1_(vf x) {
     return x > bound ? small : exp_(x) - 1.0f;
 }
 
+// 2^t = power * (1 + rest): with power * h exact, power * h + power * h * rest keeps the full relative accuracy of a decay,
+// be it next to one or next to nothing.
+INLINE void exp2_(vf t, vf& power, vf& rest) {
+    t = clamp(t, -126.0f, 127.0f);
+    const float magic = 12582912.0f;
+    vf shifted = t + magic;
+    vf r = t - (shifted - magic);
+    vf q = 0.000154035122f * r + 0.00133907353f;
+    q = q * r + 0.00961823761f;
+    q = q * r + 0.0555035733f;
+    q = q * r + 0.240226492f;
+    q = q * r + 0.693147182f;
+    rest = q * r;
+    power = (vf)(((vi)shifted << 23) + 0x3F800000);
+}
+INLINE void exp2(V t, V& power, V& rest) { EACH exp2_(t.a[j_], power.a[j_], rest.a[j_]); }
+
 // Sine and cosine of an angle in turns, |turns| <= 1.
 INLINE void sincos_(vf turns, vf& sine, vf& cosine) {
     const float magic = 12582912.0f;

@@ -1,0 +1,1 @@
+"""LMO, the Linear Mamba Operator."""

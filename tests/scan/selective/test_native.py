@@ -1,0 +1,270 @@
+"""The compiled selective scan gives the float64 definition to float32 precision, in every shape, layout and machine."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import pytest
+import torch
+from torch.library import opcheck
+
+from native.machine import INSTRUCTION_SETS, needs_native
+from scan.made import agrees, relative_error, to
+from scan.selective.made import DECAYS, SHAPES, cotangent_of, differentiate, random_arguments
+from somamba.scan.selective.chunked import selective_chunked
+from somamba.scan.selective.inputs import SelectiveInputs
+from somamba.scan.selective.native import selective_native
+from somamba.scan.selective.reference import selective_reference
+
+pytestmark = needs_native
+
+OUT, GRADIENT = 2e-5, 1e-4
+USUAL = {"channels": 128, "n": 16}
+
+
+def name_of(sizes):
+    return "-".join(f"{name}{size}" for name, size in sizes.items())
+
+
+def compare(arguments, *, oracle=None, of_oracle=selective_reference):
+    cotangent = cotangent_of(arguments)
+    oracle = oracle or differentiate(of_oracle, arguments, cotangent)
+    agrees(differentiate(selective_native, to(arguments, torch.float32), cotangent), oracle, out=OUT, gradient=GRADIENT)
+
+
+@cache
+def expected(**sizes):
+    """Arguments and what float64 makes of them; several tests ask the kernel the same question."""
+    arguments = random_arguments(**sizes)
+    return arguments, differentiate(selective_reference, arguments, cotangent_of(arguments))
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+@pytest.mark.parametrize("tokens", [1, 2, 31, 32, 33, 63, 64, 65])
+def test_equal_to_the_reference_at_every_length(tokens, decay):
+    compare(random_arguments(tokens=tokens, decay=decay, channels=20, n=16))
+
+
+# `chunked` in float64 is the oracle here; test_chunked.py holds it to the reference.
+@pytest.mark.parametrize("decay", DECAYS)
+@pytest.mark.parametrize("tokens", [1000, 25600])
+def test_precision_lasts_for_a_whole_image(tokens, decay):
+    arguments = random_arguments(tokens=tokens, decay=decay, channels=3, n=4)
+    compare(arguments, of_oracle=lambda inputs: selective_chunked(inputs, chunk=1024))
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=name_of)
+@pytest.mark.parametrize("tokens", [1, 35])
+def test_equal_to_the_reference_in_every_shape(sizes, tokens):
+    compare(random_arguments(tokens=tokens, **sizes))
+
+
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("sizes", [USUAL, *SHAPES[4:8]], ids=name_of)
+def test_every_instruction_set_is_right(name, sizes, instruction_set):
+    instruction_set(name)
+    arguments, oracle = expected(tokens=70, **sizes)
+    compare(arguments, oracle=oracle)
+
+
+# With 3 or 7 threads, groups are begun by one thread and ended by another.
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 16])
+@pytest.mark.parametrize("sizes", [USUAL, SHAPES[3], SHAPES[7]], ids=name_of)
+def test_any_number_of_threads_is_right(count, sizes, threads):
+    threads(count)
+    arguments, oracle = expected(tokens=70, **sizes)
+    compare(arguments, oracle=oracle)
+
+
+def test_equal_thread_counts_repeat_bit_by_bit(threads):
+    threads(3)
+    arguments = to(random_arguments(tokens=70, batch=2, **USUAL), torch.float32)
+    cotangent = cotangent_of(arguments)
+    first, second = (differentiate(selective_native, arguments, cotangent) for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def in_larger_memory(tensor):
+    """The same numbers as a slice along every axis of a tensor full of NaN."""
+    room = torch.full([2 * size + 3 for size in tensor.shape], torch.nan, dtype=tensor.dtype)
+    view = room[tuple(slice(1, 2 * size, 2) for size in tensor.shape[:-1])][..., 2 : 2 + tensor.shape[-1]]
+    view.copy_(tensor)
+    return view
+
+
+@pytest.mark.parametrize("sizes", [{"channels": 40, "groups": 2, "batch": 2, "n": 12}, {"channels": 1, "n": 1}])
+def test_slices_of_larger_tensors_are_read_in_place(sizes):
+    arguments = to(random_arguments(tokens=40, **sizes), torch.float32)
+    spread = {name: in_larger_memory(tensor) for name, tensor in arguments.items()}
+    assert not spread["u"].is_contiguous()
+    cotangent = cotangent_of(arguments)
+    dense, sliced = (differentiate(selective_native, given, cotangent) for given in (arguments, spread))
+    assert all(torch.equal(dense[name], sliced[name]) for name in dense)
+
+
+def test_transposed_arguments_are_understood():
+    arguments = to(random_arguments(tokens=40, batch=2, channels=20, groups=2), torch.float32)
+    turned = {name: tensor.mT.contiguous().mT if tensor.ndim > 1 else tensor for name, tensor in arguments.items()}
+    assert turned["u"].stride(-1) != 1
+    cotangent = cotangent_of(arguments)
+    dense, strange = (differentiate(selective_native, given, cotangent) for given in (arguments, turned))
+    assert all(torch.equal(dense[name], strange[name]) for name in dense)
+
+
+def test_a_gradient_that_is_not_contiguous_is_understood():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["u"].requires_grad_()
+    cotangent = cotangent_of(arguments).float()
+    gradients = []
+    for given in (cotangent, cotangent.mT.contiguous().mT, torch.ones(()).expand(cotangent.shape)):
+        readout = selective_native(SelectiveInputs(**arguments)).readout
+        gradients += torch.autograd.grad(readout, arguments["u"], given)
+    assert torch.equal(gradients[0], gradients[1])
+    assert gradients[2].isfinite().all()
+
+
+@pytest.mark.parametrize("sizes", [USUAL, *SHAPES[4:8]], ids=name_of)
+def test_states_are_those_of_the_reference(sizes):
+    arguments = random_arguments(tokens=45, **sizes)
+    oracle = selective_reference(SelectiveInputs(**arguments), keep_states=True)
+    result = selective_native(SelectiveInputs(**to(arguments, torch.float32)), keep_states=True)
+    assert relative_error(result.states, oracle.states) < OUT
+    assert relative_error(result.readout, oracle.readout) < OUT
+    assert selective_native(SelectiveInputs(**to(arguments, torch.float32))).states is None
+
+
+def test_gradients_are_the_same_when_states_are_kept():
+    arguments, oracle = expected(tokens=70, **USUAL)
+    result = differentiate(
+        lambda inputs: selective_native(inputs, keep_states=True),
+        to(arguments, torch.float32),
+        cotangent_of(arguments),
+    )
+    agrees(result, oracle, out=OUT, gradient=GRADIENT)
+
+
+def test_a_loss_on_the_states_is_refused_rather_than_ignored():
+    arguments = to(random_arguments(), torch.float32)
+    arguments["u"].requires_grad_()
+    states = selective_native(SelectiveInputs(**arguments), keep_states=True).states
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        states.sum().backward()
+
+
+NANS = {"quiet": 0x7FC00000, "negative": 0xFFC00000 - 2**32, "with payload": 0x7FC12345, "all ones": 0x7FFFFFFF}
+
+
+@pytest.mark.parametrize("kind", NANS)
+@pytest.mark.parametrize("name", INSTRUCTION_SETS)
+@pytest.mark.parametrize("poisoned", ["u", "dt", "A", "B", "C", "D"])
+def test_nan_stays_nan(name, poisoned, kind, instruction_set):
+    """Whatever its bits: exponentials are put together from integers, where a NaN is a number like others."""
+    instruction_set(name)
+    nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
+    assert nan.isnan()
+    arguments = to(random_arguments(tokens=40, channels=20), torch.float32)
+    whole = selective_native(SelectiveInputs(**arguments)).readout
+    arguments[poisoned][..., -1] = nan
+    readout = selective_native(SelectiveInputs(**arguments)).readout
+    assert whole.isfinite().all()
+    assert readout[0, -1, -1].isnan()
+
+
+def test_infinite_content_does_not_come_out_finite():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["u"][0, 3] = torch.inf
+    assert not selective_native(SelectiveInputs(**arguments)).readout[0, 3:].isfinite().any()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e15])
+def test_tiny_and_large_content_keep_their_precision(scale):
+    arguments = random_arguments(tokens=40)
+    arguments["u"] = (arguments["u"] * scale).float().double()
+    oracle = selective_reference(SelectiveInputs(**arguments)).readout
+    assert relative_error(selective_native(SelectiveInputs(**to(arguments, torch.float32))).readout, oracle) < OUT
+
+
+@pytest.mark.parametrize("rate", [-5.0, -20.0, -50.0])
+def test_even_the_gradient_of_a_state_that_forgets_at_once_is_right(rate):
+    """It is exp(dt A) times something; a decay rounded to ``1 - 1`` would leave nothing of it."""
+    arguments = random_arguments(tokens=40)
+    arguments["dt"] = torch.ones_like(arguments["dt"])
+    arguments["A"] = torch.full_like(arguments["A"], rate)
+    compare(arguments)
+
+
+def test_decay_beyond_float32_is_a_plain_zero():
+    arguments = random_arguments(tokens=40)
+    arguments["dt"] = arguments["dt"] + 1
+    arguments["A"] = torch.full_like(arguments["A"], -1e4)
+    cotangent = cotangent_of(arguments)
+    oracle = differentiate(selective_reference, arguments, cotangent)
+    result = differentiate(selective_native, to(arguments, torch.float32), cotangent)
+    assert result.pop("A").abs().max() < 1e-30
+    assert not oracle.pop("A").any()
+    agrees(result, oracle, out=OUT, gradient=GRADIENT)
+
+
+def test_a_step_of_zero_changes_nothing():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["dt"][:, 10:] = 0
+    states = selective_native(SelectiveInputs(**arguments), keep_states=True).states
+    assert states[:, 9].any()
+    assert torch.equal(states[:, 10:], states[:, 9:10].expand_as(states[:, 10:]))
+
+
+def test_steps_of_very_different_size_keep_their_precision():
+    arguments = random_arguments(tokens=70)
+    rng = torch.Generator().manual_seed(2)
+    exponents = 5 * torch.rand(arguments["dt"].shape, generator=rng, dtype=torch.float64) - 4
+    arguments["dt"] = (10**exponents).float().double()
+    compare(arguments)
+
+
+def test_pytorch_accepts_the_operator():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    given = (*arguments.values(), False, False)
+    checks = ("test_schema", "test_faketensor")
+    opcheck(torch.ops.somamba.selective_scan, given, test_utils=checks)
+    opcheck(torch.ops.somamba.selective_scan, (*given[:-2], True, True), test_utils=checks)
+    leaves = tuple(tensor.requires_grad_() for tensor in arguments.values())
+    opcheck(
+        torch.ops.somamba.selective_scan, (*leaves, False, True), test_utils=(*checks, "test_autograd_registration")
+    )
+
+
+def test_calls_from_several_threads_do_not_disturb_each_other(threads):
+    threads(2)
+    arguments = [to(random_arguments(tokens=100, seed=seed, **USUAL), torch.float32) for seed in range(4)]
+    cotangent = cotangent_of(arguments[0])
+
+    def run(given):
+        threads(2)  # a new thread starts with PyTorch's default
+        return differentiate(selective_native, given, cotangent)
+
+    one_by_one = [run(given) for given in arguments]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(run, arguments))
+    for first, second in zip(one_by_one, together, strict=True):
+        assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_inference_mode_gives_the_same():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    expected_readout = selective_native(SelectiveInputs(**arguments)).readout
+    with torch.inference_mode():
+        assert torch.equal(selective_native(SelectiveInputs(**arguments)).readout, expected_readout)
+
+
+def test_gradients_only_where_asked_for():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    arguments["dt"].requires_grad_()
+    selective_native(SelectiveInputs(**arguments)).readout.sum().backward()
+    assert arguments["dt"].grad.any()
+    assert all(tensor.grad is None for name, tensor in arguments.items() if name != "dt")
+
+
+def test_arguments_are_not_changed():
+    arguments = to(random_arguments(tokens=40), torch.float32)
+    before = {name: tensor.clone() for name, tensor in arguments.items()}
+    differentiate(selective_native, arguments, cotangent_of(arguments))
+    assert all(torch.equal(arguments[name], before[name]) for name in before)
