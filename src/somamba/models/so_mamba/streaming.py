@@ -4,7 +4,8 @@ It computes what the layers compute, with two of them folded into one: the outle
 without anything in between, so their product is taken once instead of at every token.
 """
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +20,25 @@ from somamba.native.route import RouteWeights, route
 from somamba.native.stream import StreamWeights, stream_block
 from somamba.shapes import Grid
 
-if TYPE_CHECKING:
-    from somamba.models.so_mamba.unit import Unit
+
+class UnitLike(Protocol):
+    """What is read of a unit: `unit` imports this file, not the other way."""
+
+    norm: nn.LayerNorm
+
+    @property
+    def router(self) -> nn.Module:
+        """Router or a stand-in."""
+
+    @property
+    def block(self) -> Any:
+        """Ownership block."""
+
+    def modules(self) -> Iterator[nn.Module]:
+        """All layers."""
 
 
-def can_stream(unit: "Unit", features: Grid) -> bool:
+def can_stream(unit: UnitLike, features: Grid) -> bool:
     """Tell whether the compiled unit may take the place of its layers.
 
     Not while gradients are recorded, under autocast, in a trace, or where a hook waits for one of the layers: it would
@@ -38,13 +53,13 @@ def can_stream(unit: "Unit", features: Grid) -> bool:
     return not recorded and usable(features, unit.norm.weight) and _is_the_papers(unit) and not _watched(unit)
 
 
-def stream(unit: "Unit", features: Grid) -> Grid:
+def stream(unit: UnitLike, features: Grid) -> Grid:
     """``X + Y`` of a unit for which `can_stream` holds."""
     carrier, evidence = route(features, _route_weights(unit))
     return stream_block(features, carrier, evidence, _stream_weights(unit.block))
 
 
-def _is_the_papers(unit: "Unit") -> bool:
+def _is_the_papers(unit: UnitLike) -> bool:
     router, block = unit.router, unit.block
     config = block.mixer.config
     return (
@@ -62,12 +77,12 @@ def _is_the_papers(unit: "Unit") -> bool:
     )
 
 
-def _watched(unit: nn.Module) -> bool:
+def _watched(unit: UnitLike) -> bool:
     """Whether a forward hook waits on one of the layers."""
     return any(module._forward_hooks or module._forward_pre_hooks for module in unit.modules())
 
 
-def _route_weights(unit: "Unit") -> RouteWeights:
+def _route_weights(unit: UnitLike) -> RouteWeights:
     norm, router = unit.norm, cast("Router", unit.router)
     return RouteWeights(
         norm=_affine(norm),
