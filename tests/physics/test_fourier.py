@@ -52,3 +52,13 @@ def test_autocast_does_not_change_a_bit(dtype, rng):
 def test_other_dtypes_are_refused_with_a_remedy(transform, dtype):
     with pytest.raises(InputError, match=r"complex64 or complex128, got torch\..*\.to\(torch\.complex64\)"):
         transform(torch.empty(4, 4, dtype=dtype))
+
+
+@pytest.mark.parametrize("size", [(7, 9), (8, 6), (5, 8), (6, 7), (2, 2), (1, 1)], ids=str)
+def test_the_power_spectrum_is_the_squared_transform_of_all_channels(size, rng):
+    grid = torch.randn(2, *size, PIECE + 3, generator=rng)
+    spectrum = fft2c(grid.permute(0, 3, 1, 2).to(torch.complex128))
+    power = power_spectrum(grid)
+    assert power.dtype == torch.float64
+    torch.testing.assert_close(power, spectrum.abs().square().sum(dim=1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(power.sum(), grid.double().square().sum(), rtol=1e-6, atol=0.0)

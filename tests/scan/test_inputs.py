@@ -6,6 +6,7 @@ import torch
 from scan.made import random_arguments
 from somamba.errors import InputError
 from somamba.scan.inputs import ScanInputs
+from somamba.scan.reference import scan_reference
 
 NAMES = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angles", "dt", "adt", "trap")
 
@@ -75,3 +76,16 @@ def test_axes_that_are_missing_are_explained():
 def test_sizes_that_make_no_scan_are_refused(sizes):
     with pytest.raises(InputError, match="heads divisible by groups, 2 \\* angles <= n and no empty axis"):
         ScanInputs(**random_arguments(**sizes)).check()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_the_parts_of_a_scan_are_the_scan_in_parts(groups):
+    inputs = ScanInputs(**random_arguments(batch=2, heads=4, p=5, groups=groups))
+    whole = scan_reference(inputs, keep_states=True)
+    for head in range(4):
+        for lanes in (slice(0, 2), slice(2, 4), slice(4, 6)):
+            part = inputs.part(head, lanes)
+            part.check()
+            result = scan_reference(part, keep_states=True)
+            torch.testing.assert_close(result.states, whole.states[:, :, head : head + 1, lanes])
+            torch.testing.assert_close(result.readout, whole.readout[:, :, head : head + 1, lanes])

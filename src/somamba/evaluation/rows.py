@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from somamba.errors import InputError
 from somamba.inference.durable import replace_file
@@ -19,6 +19,8 @@ from somamba.inference.durable import replace_file
 METRICS = ("psnr", "ssim", "nmse")
 # A spreadsheet runs a cell that begins so; the quote itself is doubled to make reading exact.
 FORMULA_STARTS = ("=", "+", "-", "@", "'")
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,33 +131,43 @@ def check_cases(found: Sequence[str], wanted: Sequence[str]) -> None:
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write a CSV file in one piece: a reader sees the old file or the new one, never a part."""
-    if not rows:
-        raise InputError(f"{path}: there are no rows to write.")
     by_setting(rows)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(Row)]
-    writer.writerow(names)
-    writer.writerows([safe_cell(getattr(row, name)) for name in names] for row in rows)
-    replace_file(path, text.getvalue().encode())
+    write_records(path, rows)
 
 
 def read_rows(path: Path) -> list[Row]:
     """Read a CSV file written by `write_rows`; a missing, double or non-finite case is refused."""
+    rows = read_records(path, Row)
+    by_setting(rows)
+    return rows
+
+
+def write_records(path: Path, records: Sequence[Any]) -> None:
+    """Write records of one dataclass as a CSV file, in one piece."""
+    if not records:
+        raise InputError(f"{path}: there are no rows to write.")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    names = [field.name for field in fields(records[0])]
+    writer.writerow(names)
+    writer.writerows([safe_cell(getattr(record, name)) for name in names] for record in records)
+    replace_file(path, text.getvalue().encode())
+
+
+def read_records(path: Path, kind: type[Record]) -> list[Record]:
+    """Read a CSV file written by `write_records` from records of this dataclass."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             table = list(csv.reader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as a CSV file of results: {error}") from None
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     if not table or table[0] != names:
         found = ",".join(table[0]) if table else "nothing"
         raise InputError(f"{path}: the first line must be {','.join(names)}; it is {found}. Write it again.")
-    rows = [_row(path, number, cells) for number, cells in enumerate(table[1:], start=2)]
-    if not rows:
+    if not table[1:]:
         raise InputError(f"{path}: no case, only the heading.")
-    by_setting(rows)
-    return rows
+    return [_record(path, number, cells, kind) for number, cells in enumerate(table[1:], start=2)]
 
 
 def safe_cell(value: object) -> str:
@@ -173,10 +185,10 @@ def _check_complete(key: Setting, cases: Sequence[str]) -> None:
         raise InputError(f"{where}: {len(cases)} rows of an evaluation of {key.cases} cases; evaluate it again.")
 
 
-def _row(path: Path, number: int, cells: Sequence[str]) -> Row:
+def _record(path: Path, number: int, cells: Sequence[str], kind: type[Record]) -> Record:
     try:
-        values: dict[str, Any] = {f.name: _value(f.type, cell) for f, cell in zip(fields(Row), cells, strict=True)}
-        return Row(**values)
+        found = zip(fields(kind), cells, strict=True)  # type: ignore[arg-type]
+        return kind(**{field.name: _value(field.type, cell) for field, cell in found})
     except ValueError as error:
         raise InputError(f"{path}, line {number}: {error}") from None
 

@@ -90,6 +90,28 @@ class ScanInputs:
         """All arguments, in the order of the fields."""
         return tuple(getattr(self, field.name) for field in fields(self))
 
+    def part(self, head: int, lanes: slice) -> "ScanInputs":
+        """The scan of some of the ``p`` lanes of one head, in place: no lane's state ever meets another's."""
+        one = slice(head, head + 1)
+        group = head * self.B.shape[3] // self.x.shape[2]
+        interface = (slice(None), slice(None), slice(None), slice(group, group + 1))
+        return ScanInputs(
+            C=self.C[interface],
+            B=self.B[interface],
+            x=self.x[:, :, one, lanes],
+            z=self.z[:, :, one, lanes],
+            C_bias=self.C_bias[one],
+            B_bias=self.B_bias[one],
+            mimo_x=self.mimo_x[one, :, lanes],
+            mimo_z=self.mimo_z[one, :, lanes],
+            mimo_o=self.mimo_o[one, :, lanes],
+            D=self.D[one],
+            angles=self.angles[:, :, one],
+            dt=self.dt[:, :, one],
+            adt=self.adt[:, :, one],
+            trap=self.trap[:, :, one],
+        )
+
     def check(self) -> None:
         """Refuse arguments that do not belong together."""
         if self.x.ndim != 4 or self.B.ndim != 5:

@@ -1,0 +1,76 @@
+"""What the commands share that measure a checkpoint on one split of a dataset."""
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+
+from somamba.cli.arguments import teaching_parser
+from somamba.data.catalog import DATASETS, split_entries
+from somamba.data.config import DataConfig
+from somamba.data.slices import SliceDataset
+from somamba.errors import ConfigError
+from somamba.evaluation.evaluate import Provenance
+from somamba.inference.trained import Trained
+
+
+def measurement_parser(command: str, description: str) -> ArgumentParser:
+    """The model, the data, and where to compute and write."""
+    parser = teaching_parser(command, description)
+    parser.add_argument("checkpoint", help="folder of a checkpoint, such as runs/x/best, or zero_filled")
+    parser.add_argument("--dataset", required=True, choices=list(DATASETS))
+    parser.add_argument("--data", required=True, type=Path, help="folder that holds the dataset")
+    parser.add_argument("--split", choices=("train", "val", "test"), default="test")
+    parser.add_argument("--acceleration", type=float, help="by default the one of the checkpoint, or 4")
+    parser.add_argument("--protocol", choices=("magnitude", "raw"), help="by default the one of the checkpoint")
+    parser.add_argument("--force", action="store_true", help="allow another protocol than the one of training")
+    parser.add_argument("--csv", type=Path, help="write one row for each case to this file")
+    parser.add_argument("--limit-cases", type=int, help="only the first so many cases")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--threads", type=int, help="threads on the CPU")
+    parser.add_argument("--cache", type=Path, help="folder of prepared slices")
+    return parser
+
+
+def data_config(trained: Trained, options: Namespace) -> DataConfig:
+    """The data to evaluate on: as the model was trained, with what the command line asks for."""
+    config = trained.data(options.checkpoint)
+    if config is None or config.dataset != options.dataset or options.protocol not in (None, config.protocol):
+        config = DataConfig(dataset=options.dataset, protocol=options.protocol or "magnitude")
+    if options.acceleration is not None:
+        config = replace(config, acceleration=options.acceleration)
+    config = replace(config, path=str(options.data), cache=None if options.cache is None else str(options.cache))
+    if trained.protocol not in (None, config.protocol) and not options.force:
+        raise ConfigError(
+            f"{options.checkpoint} was trained for protocol {trained.protocol!r} and would be evaluated with "
+            f"{config.protocol!r}. Give --protocol {trained.protocol}, or --force to do it all the same."
+        )
+    return config
+
+
+def provenance(
+    command: str, trained: Trained, options: Namespace, dataset: SliceDataset, more: tuple[str, ...] = ()
+) -> Provenance:
+    """What every row says about the model and the command; ``more`` are further words of the command."""
+    config = dataset.config
+    split_cases = len(split_entries(config.dataset, config.root, options.split)) - len(dataset.left_out)
+    return Provenance(
+        method=trained.name,
+        split=options.split,
+        split_cases=split_cases,
+        epochs=trained.epochs,
+        seed=trained.seed,
+        parameters=trained.parameters,
+        weights=trained.weights,
+        command=" ".join([f"somamba {command}", *_words(options, config), *more]),
+    )
+
+
+def _words(options: Namespace, config: DataConfig) -> list[str]:
+    """Everything that decides the result; where files lie on this machine is nobody's business."""
+    path = Path(options.checkpoint)
+    checkpoint = Path(*path.parts[-2:]) if path.is_absolute() else path
+    words = [shlex.quote(str(checkpoint)), "--dataset", config.dataset, "--data $DATA"]
+    words += ["--split", options.split, "--protocol", config.protocol, "--acceleration", f"{config.acceleration:g}"]
+    words += ["--limit-cases", str(options.limit_cases)] if options.limit_cases is not None else []
+    return [*words, *(["--force"] if options.force else [])]

@@ -1,0 +1,187 @@
+"""Two-level outer-band leakage (Eqs. 26-31): how much of the state, and of its read-out, is fast in space.
+
+L_r(Z)  share of the energy of Z at frequencies xi with rho(xi) > r        rho  distance from the centre, normalised
+HLeak   L_r of H, the states of all tokens        RLeak  L_r of S, the read-out before the output projection
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float64
+from torch import Tensor
+
+from somamba.data.order import evaluation_shard
+from somamba.data.slices import SliceDataset
+from somamba.errors import InputError
+from somamba.evaluation.evaluate import ALONE, Processes, Provenance
+from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
+from somamba.evaluation.rows import check_cases
+from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_blocks
+from somamba.models.base import Reconstructor
+from somamba.physics.fourier import power_spectrum
+from somamba.shapes import Grid
+
+Radius = Literal["corner", "side"]
+CUTOFFS = (0.25, 0.35)
+# Two frequencies as far from the centre must not end on different sides of a cutoff by rounding.
+TIE = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakageConfig:
+    """What is measured, and in what portions."""
+
+    cutoffs: tuple[float, ...] = CUTOFFS
+    """r: shares of the normalised radius."""
+    radius: Radius = "corner"
+    """rho is 1 at the corner of the transform grid, or in the middle of its shorter side."""
+    backend: str = "auto"
+    """Scan that supplies the states; the numbers do not depend on it."""
+    lanes: int = LANES
+    """Lanes of the state scanned together; bounds the memory, the numbers do not depend on it."""
+
+    def __post_init__(self) -> None:
+        if not self.cutoffs or len(set(self.cutoffs)) != len(self.cutoffs):
+            raise InputError(f"Leakage wants one or more different cutoffs, got {self.cutoffs}.")
+        for cutoff in self.cutoffs:
+            if not 0 <= cutoff < 1:
+                raise InputError(f"A cutoff is a share of the radius, at least 0 and below 1; got {cutoff}.")
+        if self.radius not in ("corner", "side"):
+            raise InputError(f"radius={self.radius!r}; choose corner or side.")
+        if self.lanes < 1:
+            raise InputError(f"lanes={self.lanes}; at least one lane has to be scanned at a time.")
+
+
+class CaseLeakage(NamedTuple):
+    """Means over the slices of a case."""
+
+    case: str
+    slices: int
+    units: tuple[tuple[Levels, ...], ...]
+    """For every unit, at every cutoff."""
+
+
+def outer_band(size: tuple[int, int], cutoff: float, radius: Radius = "corner") -> Bool[Tensor, "rows columns"]:
+    """The frequencies with ``rho > cutoff`` on a centred grid; distances are in steps of the grid."""
+    rows, columns = ((torch.arange(n, dtype=torch.float64) - n // 2).square() for n in size)
+    squared = rows[:, None] + columns
+    halves = [n // 2 for n in size]
+    unit = sum(half**2 for half in halves) if radius == "corner" else min(halves) ** 2
+    return squared > cutoff**2 * unit * (1 + TIE)
+
+
+def leakage(
+    parts: Iterable[Grid], cutoffs: Sequence[float], *, radius: Radius = "corner"
+) -> Float64[Tensor, "batch cutoffs"]:
+    """``L_r(Z)`` (Eq. 27) of a field that comes in parts, a few of its channels each.
+
+    Args:
+        parts: Each ``(batch, rows, columns, channels)``; only one is held at a time.
+        cutoffs: The values of r.
+        radius: What rho is measured in, see `outer_band`.
+    """
+    power: Tensor | None = None
+    for part in parts:
+        here = power_spectrum(part)
+        power = here if power is None else power + here
+    if power is None:
+        raise InputError("Leakage of a field without channels is not defined.")
+    total = power.sum(dim=(1, 2)) + EPSILON
+    size = (power.shape[1], power.shape[2])
+    outside = [outer_band(size, cutoff, radius).to(power.device) for cutoff in cutoffs]
+    return torch.stack([(power * band).sum(dim=(1, 2)) / total for band in outside], dim=1)
+
+
+def trace_leakage(trace: ScanTrace, config: LeakageConfig) -> Float64[Tensor, "batch cutoffs 2"]:
+    """HLeak and RLeak of one unit (Eq. 28)."""
+    states = trace.state_grids(lanes=config.lanes, backend=config.backend)
+    hleak = leakage(states, config.cutoffs, radius=config.radius)
+    rleak = leakage([trace.readout_grid()], config.cutoffs, radius=config.radius)
+    return torch.stack([hleak, rleak], dim=-1)
+
+
+def measure_leakage(
+    model: Reconstructor,
+    dataset: SliceDataset,
+    config: LeakageConfig,
+    *,
+    device: torch.device | str = "cpu",
+    processes: Processes = ALONE,
+    on_unit: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[CaseLeakage]:
+    """Reconstruct every slice and measure every unit on the way; mean over the slices of each case.
+
+    Args:
+        model: SO-Mamba or one of its variants, in evaluation mode, on ``device``.
+        dataset: The slices; computed one at a time.
+        config: What is measured.
+        device: Where the model is.
+        processes: Who shares the work; all of them return the same result.
+        on_unit: Told after every unit of every slice of this process how many are done, and how many it has.
+
+    Raises:
+        InputError: the model has no SO-Mamba unit, or a state or read-out is not finite.
+    """
+    units = len(traced_blocks(model))
+    mine = evaluation_shard(len(dataset), rank=processes.rank, world=processes.size)
+    values = torch.zeros(len(dataset), units, len(config.cutoffs), 2, dtype=torch.float64)
+    for done, index in enumerate(mine):
+        batch = dataset.batch([index])
+
+        def keep(trace: ScanTrace, index: int = index, done: int = done) -> None:
+            values[index, trace.unit] = trace_leakage(trace, config)[0].cpu()
+            on_unit(done * units + trace.unit + 1, len(mine) * units)
+
+        with torch.no_grad(), record_scans(model, keep):
+            moved = batch.to(device)
+            model(moved.y, moved.A)
+        if not bool(values[index].isfinite().all()):
+            name = f"Case {batch.case_ids[0]!r}, slice {batch.slices[0]}"
+            raise InputError(f"{name}: a state or read-out has values that are not finite; leakage is not defined.")
+    # Each slice is zero everywhere but where it was computed, so this sum is exact.
+    return _by_case(dataset, processes.total(values))
+
+
+def leakage_rows(
+    results: Sequence[CaseLeakage], dataset: SliceDataset, config: LeakageConfig, about: Provenance
+) -> list[LeakageRow]:
+    """One row for each case, unit and cutoff; refused where a case is missing or double."""
+    check_cases([result.case for result in results], [case.id for case in dataset.cases])
+    measured: dict[str, Any] = {
+        **vars(about),
+        "dataset": dataset.config.dataset,
+        "protocol": dataset.config.protocol,
+        "mask": dataset.config.mask_kind,
+        "acceleration": float(dataset.config.acceleration),
+        "radius": config.radius,
+        "cases": len(results),
+    }
+    return [
+        LeakageRow(
+            **measured,
+            case=result.case,
+            slices=result.slices,
+            unit=number,
+            units=len(result.units),
+            cutoff=float(cutoff),
+            hleak=levels.hleak,
+            rleak=levels.rleak,
+            eta=levels.eta,
+        )
+        for result in results
+        for number, unit in enumerate(result.units, start=1)
+        for cutoff, levels in zip(config.cutoffs, unit, strict=True)
+    ]
+
+
+def _by_case(dataset: SliceDataset, values: Tensor) -> list[CaseLeakage]:
+    results, start = [], 0
+    for case in dataset.cases:
+        count = len(case.slices)
+        means = values[start : start + count].mean(dim=0).tolist()
+        units = tuple(tuple(Levels(*levels) for levels in unit) for unit in means)
+        results.append(CaseLeakage(case.id, count, units))
+        start += count
+    return results

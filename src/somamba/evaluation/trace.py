@@ -1,0 +1,97 @@
+"""What the scan of every SO-Mamba unit goes through, seen by hooks while the network runs.
+
+H  the state h of every token, on the grid (Eq. 26)        S  post-scan read-out, before any output projection
+
+At 320x320 the states of one unit are 315 MB. They are never held together: lanes of the state do not meet, so the scan
+is run again for a few of them at a time, from the arguments the hook saw.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from somamba.errors import InputError
+from somamba.models.so_mamba.ownership import OwnershipBlock
+from somamba.models.so_mamba.tokens import untokenize
+from somamba.scan.backends import scan
+from somamba.scan.inputs import ScanInputs
+from somamba.shapes import Grid
+
+LANES = 16  # the compiled kernel's tile: with fewer it does the same work for less
+
+
+@dataclass(frozen=True, eq=False)
+class ScanTrace:
+    """One unit's scan of one batch."""
+
+    unit: int
+    """Which unit, counted through the groups from 0."""
+    size: tuple[int, int]
+    """Rows and columns of the grid of tokens."""
+    order: str
+    """How the grid was laid out as a sequence."""
+    inputs: ScanInputs
+    readout: Tensor
+    """S as the scan returned it, ``(batch, tokens, heads, p)``."""
+
+    def readout_grid(self) -> Grid:
+        """S: ``heads * p`` channels on the grid."""
+        return self._grid(self.readout)
+
+    def state_grids(self, *, lanes: int = LANES, backend: str = "auto") -> Iterator[Grid]:
+        """H, a few channels after another: ``lanes * n`` of all ``heads * p * n`` at a time.
+
+        Args:
+            lanes: How many of the ``p`` lanes of a head are scanned together; bounds the memory.
+            backend: Which scan supplies the states; any that hands them out, whichever ran the network.
+        """
+        heads, p = self.inputs.x.shape[2:]
+        for head in range(heads):
+            for first in range(0, p, lanes):
+                part = self.inputs.part(head, slice(first, first + lanes))
+                states = scan(part, backend=backend, keep_states=True).states
+                if states is None:
+                    raise InputError(f"Scan backend {backend!r} returned no states.")
+                yield self._grid(states)
+
+    def _grid(self, per_token: Tensor) -> Grid:
+        return untokenize(per_token.flatten(start_dim=2), self.size, self.order)
+
+
+def traced_blocks(model: nn.Module) -> list[OwnershipBlock]:
+    """The blocks that `record_scans` watches, one for each unit, in the order in which they run."""
+    blocks = [module for module in model.modules() if isinstance(module, OwnershipBlock)]
+    if not blocks:
+        raise InputError(
+            f"{type(model).__name__} has no SO-Mamba unit, so no state to trace; give SO-Mamba or one of its variants."
+        )
+    return blocks
+
+
+@contextmanager
+def record_scans(model: nn.Module, on_scan: Callable[[ScanTrace], None]) -> Iterator[None]:
+    """Inside, every unit that runs hands its trace to ``on_scan``; after it, no hook is left behind.
+
+    The trace is to be used up at once: keeping it keeps the arguments of the scan.
+    """
+    with ExitStack() as stack:
+        for unit, block in enumerate(traced_blocks(model)):
+            _watch(unit, block, on_scan, stack)
+        yield
+
+
+def _watch(unit: int, block: OwnershipBlock, on_scan: Callable[[ScanTrace], None], stack: ExitStack) -> None:
+    size = (0, 0)
+
+    def enter(_block: nn.Module, arguments: tuple[Any, ...]) -> None:
+        nonlocal size
+        size = tuple(arguments[0].shape[1:3])
+
+    def leave(_scan: nn.Module, arguments: tuple[ScanInputs], readout: Tensor) -> None:
+        on_scan(ScanTrace(unit, size, block.order, arguments[0], readout))
+
+    stack.callback(block.register_forward_pre_hook(enter).remove)
+    stack.callback(block.mixer.scan.register_forward_hook(leave).remove)
