@@ -95,7 +95,9 @@ def test_the_corner_is_at_one_and_so_is_the_middle_of_the_side():
 def test_white_noise_leaks_the_area_outside(cutoff, radius, share, rng):
     noise = torch.randn(1, 64, 64, 128, generator=rng)
     assert leak(noise, cutoff, radius) == pytest.approx(1 - share * math.pi * cutoff**2, abs=4e-3)
-    assert leak(noise, cutoff, radius) == pytest.approx(float(outer_band((64, 64), cutoff, radius).double().mean()), abs=1e-3)
+    assert leak(noise, cutoff, radius) == pytest.approx(
+        float(outer_band((64, 64), cutoff, radius).double().mean()), abs=1e-3
+    )
 
 
 def test_channels_count_by_their_energy():
@@ -157,9 +159,9 @@ def test_a_scan_by_hand(backend):
         assert float(found[1, level]) == pytest.approx((v[0] - v[1] - v[2] + v[3]) ** 2 / 4 / energy, rel=1e-5)
 
 
-def network_leakage(config, model):
+def network_leakage(config, model, y, A):
+    """Of every unit: units, batch, cutoffs, levels."""
     values = []
-    y, A = measure((18, 22), batch=2)
     with torch.no_grad(), record_scans(model, lambda trace: values.append(trace_leakage(trace, config))):
         model(y, A)
     return torch.stack(values)
@@ -169,8 +171,9 @@ def network_leakage(config, model):
 @pytest.mark.parametrize("lanes", [1, 3, 8, 64])
 def test_neither_the_backend_nor_the_block_size_changes_the_numbers(backend, lanes):
     model = perturb(SOMamba(SMALL)).eval()
-    right = network_leakage(LeakageConfig(backend="reference", lanes=5), model.double())
-    found = network_leakage(LeakageConfig(backend=backend, lanes=lanes), model.float())
+    y, A = measure((18, 22), batch=2)
+    found = network_leakage(LeakageConfig(backend=backend, lanes=lanes), model, y, A)
+    right = network_leakage(LeakageConfig(backend="reference", lanes=5), model.double(), y.to(torch.complex128), A)
     assert right.shape == (2, 2, 2, 2)
     assert (found - right).abs().max() < 1e-5
     assert right.min() > 0
@@ -210,11 +213,8 @@ def test_a_case_is_the_mean_of_its_slices_for_every_unit(slices, model):
     assert steps == [(done, 12) for done in range(1, 13)]
     assert [result.case for result in results] == ["patient001", "patient004"]
     for number, result in enumerate(results):
-        values = []
         batch = slices.batch(range(3 * number, 3 * number + 3))
-        with torch.no_grad(), record_scans(model, lambda trace: values.append(trace_leakage(trace, config))):
-            model(batch.y, batch.A)
-        wanted = torch.stack(values).mean(dim=1)
+        wanted = network_leakage(config, model, batch.y, batch.A).mean(dim=1)
         np.testing.assert_allclose(np.array(result.units), wanted.numpy(), rtol=1e-5)
 
 

@@ -5,7 +5,7 @@ import torch
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.fourier import PIECE, fft2c, ifft2c, power_spectrum
 
 SIZES = [(8, 8), (7, 9), (15, 18), (1, 5)]
 
