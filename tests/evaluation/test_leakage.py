@@ -1,6 +1,7 @@
 """Leakage of fields whose spectra are known, of a scan worked out by hand, and of networks on data."""
 
 import math
+import weakref
 from dataclasses import replace
 from itertools import product
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 from models.small import SMALL, measure, perturb
+from scan.made import random_arguments, to
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
@@ -128,6 +130,23 @@ def test_a_field_of_zeros_leaks_zero():
 def test_a_field_without_channels_is_refused():
     with pytest.raises(InputError, match="without channels"):
         leakage([], [0.25])
+
+
+@pytest.mark.parametrize("backend", SUPPLIERS)
+def test_one_part_of_the_states_is_gone_before_the_next_is_made(backend):
+    made = []
+
+    class Watched(ScanTrace):
+        def _grid(self, per_token):
+            assert not [part for part in made if part() is not None]
+            grid = super()._grid(per_token)
+            made.append(weakref.ref(grid.untyped_storage()))
+            return grid
+
+    inputs = ScanInputs(**to(random_arguments(tokens=20), torch.float32))
+    trace = Watched(0, (4, 5), "rows", inputs, inputs.x)
+    leakage(trace.state_grids(lanes=2, backend=backend), [0.25])
+    assert len(made) == 8
 
 
 def hand_made():

@@ -83,8 +83,7 @@ def leakage(
         radius: What rho is measured in, see `outer_band`.
     """
     power: Tensor | None = None
-    for part in parts:
-        here = power_spectrum(part)
+    for here in map(power_spectrum, parts):  # with no name for the part, it is gone before the next one is made
         power = here if power is None else power + here
     if power is None:
         raise InputError("Leakage of a field without channels is not defined.")

@@ -51,14 +51,18 @@ class ScanTrace:
         heads, p = self.inputs.x.shape[2:]
         for head in range(heads):
             for first in range(0, p, lanes):
-                part = self.inputs.part(head, slice(first, first + lanes))
-                states = scan(part, backend=backend, keep_states=True).states
-                if states is None:
-                    raise InputError(f"Scan backend {backend!r} returned no states.")
-                yield self._grid(states)
+                # Nothing here has a name: a part that nobody uses any more is gone before the next one is made.
+                yield self._grid(_states(self.inputs.part(head, slice(first, first + lanes)), backend))
 
     def _grid(self, per_token: Tensor) -> Grid:
         return untokenize(per_token.flatten(start_dim=2), self.size, self.order)
+
+
+def _states(inputs: ScanInputs, backend: str) -> Tensor:
+    states = scan(inputs, backend=backend, keep_states=True).states
+    if states is None:
+        raise InputError(f"Scan backend {backend!r} returned no states.")
+    return states
 
 
 def traced_blocks(model: nn.Module) -> list[OwnershipBlock]:
