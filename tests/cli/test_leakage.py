@@ -9,7 +9,7 @@ from models.small import perturb, shrink
 from somamba.cli import leakage
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.errors import InputError
+from somamba.errors import ConfigError, InputError
 from somamba.evaluation.leakage_rows import by_cutoff, read_leakage
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.inference.settings import to_plain
@@ -82,5 +82,5 @@ def test_a_model_without_a_state_is_refused(folder):
 
 
 def test_a_cutoff_outside_the_radius_is_refused(folder):
-    with pytest.raises(InputError, match=r"below 1; got 35\.0"):
+    with pytest.raises(ConfigError, match=r"below 1; got 35\.0"):
         run(folder, str(folder / "so_mamba"), "--cutoff", "35")

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 import torch
 from rich.console import Console
-from rich.progress import Progress, TimeRemainingColumn
+from rich.progress import Progress
 
 from somamba.cli.measurement import data_config, measurement_parser, provenance
 from somamba.data.slices import SliceDataset, open_slices
@@ -81,9 +81,7 @@ def _parser() -> ArgumentParser:
 
 def _measure(trained: Trained, dataset: SliceDataset, config: LeakageConfig, world: World) -> list[CaseLeakage]:
     console = Console(stderr=True)
-    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn(elapsed_when_finished=True))
-    quiet = not (world.leads and console.is_terminal)
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+    with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
         task = progress.add_task("units", total=None)
         return measure_leakage(
             trained.model.to(world.device),

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from somamba.data.order import evaluation_shard
 from somamba.data.slices import SliceDataset
-from somamba.errors import InputError
+from somamba.errors import ConfigError, InputError
 from somamba.evaluation.evaluate import ALONE, Processes, Provenance
 from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
 from somamba.evaluation.rows import check_cases
 from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_blocks
 from somamba.models.base import Reconstructor
+from somamba.options import check_at_least, check_words
 from somamba.physics.fourier import power_spectrum
 from somamba.shapes import Grid
 
@@ -43,15 +44,13 @@ class LeakageConfig:
     """Lanes of the state scanned together; bounds the memory, the numbers do not depend on it."""
 
     def __post_init__(self) -> None:
+        check_words(self)
+        check_at_least(self, lanes=1)
         if not self.cutoffs or len(set(self.cutoffs)) != len(self.cutoffs):
-            raise InputError(f"Leakage wants one or more different cutoffs, got {self.cutoffs}.")
+            raise ConfigError(f"Leakage wants one or more different cutoffs, got {self.cutoffs}.")
         for cutoff in self.cutoffs:
             if not 0 <= cutoff < 1:
-                raise InputError(f"A cutoff is a share of the radius, at least 0 and below 1; got {cutoff}.")
-        if self.radius not in ("corner", "side"):
-            raise InputError(f"radius={self.radius!r}; choose corner or side.")
-        if self.lanes < 1:
-            raise InputError(f"lanes={self.lanes}; at least one lane has to be scanned at a time.")
+                raise ConfigError(f"A cutoff is a share of the radius, at least 0 and below 1; got {cutoff}.")
 
 
 class CaseLeakage(NamedTuple):
