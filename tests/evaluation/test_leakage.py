@@ -243,17 +243,18 @@ class Recorder(Processes):
 
     def total(self, values):
         """The sum, from the second process on."""
-        BOARD.append(values.clone())
-        return sum(BOARD)
+        BOARD.setdefault(values.dtype, []).append(values.clone())
+        return sum(BOARD[values.dtype])
 
 
-BOARD = []
+BOARD = {}
 
 
 def test_two_processes_give_the_numbers_of_one(slices, model):
     wanted = measure_leakage(model, slices, LeakageConfig())
     BOARD.clear()
-    measure_leakage(model, slices, LeakageConfig(), processes=Recorder(0, 2))
+    with pytest.raises(InputError, match="not at all"):
+        measure_leakage(model, slices, LeakageConfig(), processes=Recorder(0, 2))
     assert measure_leakage(model, slices, LeakageConfig(), processes=Recorder(1, 2)) == wanted
 
 

@@ -120,16 +120,18 @@ def measure_leakage(
         on_unit: Told after every unit of every slice of this process how many are done, and how many it has.
 
     Raises:
-        InputError: the model has no SO-Mamba unit, or a state or read-out is not finite.
+        InputError: the model has no SO-Mamba unit, a state or read-out is not finite, or processes differ in their data.
     """
     units = len(traced_blocks(model))
     mine = evaluation_shard(len(dataset), rank=processes.rank, world=processes.size)
     values = torch.zeros(len(dataset), units, len(config.cutoffs), 2, dtype=torch.float64)
+    times = torch.zeros(len(dataset), units, dtype=torch.int64)  # how often each was measured
     for done, index in enumerate(mine):
         batch = dataset.batch([index])
 
         def keep(trace: ScanTrace, index: int = index, done: int = done) -> None:
             values[index, trace.unit] = trace_leakage(trace, config)[0].cpu()
+            times[index, trace.unit] += 1
             on_unit(done * units + trace.unit + 1, len(mine) * units)
 
         with torch.no_grad(), record_scans(model, keep):
@@ -138,8 +140,11 @@ def measure_leakage(
         if not bool(values[index].isfinite().all()):
             name = f"Case {batch.case_ids[0]!r}, slice {batch.slices[0]}"
             raise InputError(f"{name}: a state or read-out has values that are not finite; leakage is not defined.")
-    # Each slice is zero everywhere but where it was computed, so this sum is exact.
-    return _by_case(dataset, processes.total(values))
+    # Each slice is zero everywhere but where it was computed, so these sums are exact.
+    values, times = processes.total(values), processes.total(times)
+    if not bool((times == 1).all()):
+        raise InputError("Some slices were measured twice or not at all; start all processes with the same data.")
+    return _by_case(dataset, values)
 
 
 def leakage_rows(
