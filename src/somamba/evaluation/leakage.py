@@ -120,7 +120,7 @@ def measure_leakage(
         on_unit: Told after every unit of every slice of this process how many are done, and how many it has.
 
     Raises:
-        InputError: the model has no SO-Mamba unit, a state or read-out is not finite, or processes differ in their data.
+        InputError: no SO-Mamba unit, a state or read-out that is not finite, or processes with different data.
     """
     units = len(traced_blocks(model))
     mine = evaluation_shard(len(dataset), rank=processes.rank, world=processes.size)
