@@ -80,6 +80,7 @@ def test_the_model_decides_what_network_may_say(tmp_path):
         ("epochs: many", "many"),
         ("loss: l3", "l3"),
         ("epochs: 0", "epochs=0 must be positive"),
+        ("minutes: 0", "minutes=0"),
         ("batch_size: 0", "batch_size=0"),
         ("epochs: 5", "warmup_epochs=5 leaves nothing of epochs=5"),
         ("optimiser:\n  learning_rate: 0", "learning_rate"),

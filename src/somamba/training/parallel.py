@@ -52,6 +52,10 @@ class World(Processes):
             for buffer in model.buffers():
                 distributed.broadcast(buffer, src=0)
 
+    def of_leader(self, value: float) -> float:
+        """The leader's value in every process: clocks differ, and all must go by one of them."""
+        return float(self.total(torch.tensor(value if self.leads else 0.0, dtype=torch.float64)))
+
     def wait(self) -> None:
         """Return when every process has come here."""
         self.total(torch.zeros(1))

@@ -93,6 +93,8 @@ class Recipe:
     """Distance between the magnitude of the reconstruction and the target, mean over pixels."""
     epochs: int = 100
     """Passes over the training slices."""
+    minutes: float | None = None
+    """Train for so many minutes of steps, however many that are; what counts epochs then counts shares of this."""
     batch_size: int = 8
     """Slices of one step, over all processes. The paper is silent."""
     bf16: bool = False
@@ -110,7 +112,7 @@ class Recipe:
         wanted = type(MODELS[self.model].config)
         if not isinstance(self.network, wanted):
             raise ConfigError(f"model={self.model!r} needs network: {wanted.__name__}, got {self.network!r}.")
-        for name in ("epochs", "batch_size", "validate_every", "validation_cases"):
+        for name in ("epochs", "minutes", "batch_size", "validate_every", "validation_cases"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"{name}={value} must be positive.")
