@@ -287,6 +287,9 @@ def test_two_processes_give_the_rows_and_the_losses_of_one(tmp_path):
     assert len(found["losses"]["1"]) == 4
     assert found["scores"]["2-0"] == found["scores"]["1-0"]
     assert found["scores"]["2-1"] == found["scores"]["1-0"]
+    # Under a budget both go by one clock, or one of them would wait for the other for ever.
+    assert found["ended"]["2-0"] == found["ended"]["2-1"]
+    assert found["ended"]["2-0"][1] >= 0.18
 
 
 def test_a_model_without_weights_cannot_be_trained(data, tmp_path):

@@ -69,8 +69,7 @@ def joined(device: str = "auto") -> Iterator[World]:
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
     """
     place = _device(device)
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if announced_size() == 1:
         yield World(device=place)
         return
     distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
@@ -83,6 +82,11 @@ def joined(device: str = "auto") -> Iterator[World]:
 def announced_rank() -> int:
     """The rank ``torchrun`` gave this process, known before the processes have joined; 0 alone."""
     return int(os.environ.get("RANK", "0"))
+
+
+def announced_size() -> int:
+    """How many processes ``torchrun`` started; 1 alone."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _device(name: str) -> torch.device:
