@@ -7,6 +7,7 @@ import yaml
 
 from somamba.errors import ConfigError
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.report import tables
 from somamba.training.grid import read_grid
 from training.test_recipe import FILES, SHIPPED
 
@@ -100,6 +101,7 @@ def test_every_shipped_grid_is_made_of_models_that_exist(path):
 def test_the_shipped_grids_are_those_of_the_paper():
     names = {path.stem: [run["name"] for run in yaml.safe_load(path.read_text())["runs"]] for path in GRIDS}
     assert names["acdc_cpu_x4_methods"] == METHODS
+    assert set(METHODS) <= set(tables.METHODS)
     ownership, leakage = names["acdc_cpu_x4_ownership"], names["acdc_cpu_x4_leakage"]
     assert set(ownership) | set(leakage) == set(VARIANTS)
     assert (len(ownership), len(leakage)) == (6, 5)
