@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from somamba.data.slices import open_slices
-from somamba.errors import ConfigError
+from somamba.errors import ConfigError, DataError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.evaluation.rows import read_rows, spread
 from somamba.inference.checkpoint import read_checkpoint
@@ -115,6 +115,20 @@ def test_a_failed_run_is_reported_and_the_others_go_on(data, tmp_path, monkeypat
     assert standing(runs[1]).state == "finished"
     assert sweep(runs).failures == {}
     assert not (runs[0].folder / "error.txt").exists()
+
+
+def test_what_dies_of_the_signal_did_not_fail(data, tmp_path, monkeypatch):
+    runs = prepare_runs(small_grid(tmp_path, data), tmp_path / "out")
+
+    def reader_killed(*_arguments, **_options):
+        signal.raise_signal(signal.SIGINT)
+        raise DataError("reading it crashed the reading process (SIGINT)")
+
+    monkeypatch.setattr(module, "fit", reader_killed)
+    diary = Diary()
+    ending = sweep(runs, watch=diary)
+    assert (ending.reason, ending.signal, ending.failures) == ("signal", signal.SIGINT, {})
+    assert diary.states()[-1] == ("full", "stopped")
 
 
 def test_our_own_errors_are_told_in_their_own_words(data, tmp_path):

@@ -72,17 +72,23 @@ def sweep(runs: Sequence[Run], *, watch: Watcher = lambda _name, _event: None) -
         for run in runs:
             if standing(run).state == "finished":
                 continue
-            try:
-                state = _carry_out(run, request, started, watch)
-            except Exception as error:  # noqa: BLE001 - whatever one run dies of, the others go on
-                failures[run.name] = _report(run, error)
-                _tell(watch, run, "failed", note=failures[run.name])
-                continue
-            _tell(watch, run, state)
+            state, note = _attempt(run, request, started, watch)
+            watch(run.name, {"event": "state", "state": state, "note": note})
+            if state == "failed":
+                failures[run.name] = note
             if state == "stopped":
                 reason: Literal["time", "signal"] = "time" if request.signal is None else "signal"
                 return Ending(reason=reason, signal=request.signal, failures=failures)
     return Ending(reason="finished", signal=None, failures=failures)
+
+
+def _attempt(run: Run, request: StopRequest, started: float, watch: Watcher) -> tuple[State, str]:
+    """How a run ended, and in words why it failed if it did."""
+    try:
+        return _carry_out(run, request, started, watch), ""
+    except Exception as error:  # noqa: BLE001 - whatever one run dies of, the others go on
+        # A signal reaches the processes that read files as well: what they die of then is no fault of the run.
+        return ("failed", _report(run, error)) if request.signal is None else ("stopped", "")
 
 
 def _carry_out(run: Run, request: StopRequest, started: float, watch: Watcher) -> Literal["finished", "stopped"]:
@@ -90,11 +96,11 @@ def _carry_out(run: Run, request: StopRequest, started: float, watch: Watcher) -
     recipe = _within_session(run.recipe, started)
     if recipe is None or request.signal is not None:
         return "stopped"
-    _tell(watch, run, "training")
+    watch(run.name, {"event": "state", "state": "training", "note": ""})
     outcome = fit(recipe, run.folder, resume=True, tell=lambda event: watch(run.name, event), stop=request)
     if outcome.reason != "finished" or request.signal is not None:
         return "stopped"
-    _tell(watch, run, "measuring")
+    watch(run.name, {"event": "state", "state": "measuring", "note": ""})
     try:
         _measure(run, request, watch)
     except _StoppedError:
@@ -134,10 +140,6 @@ def _report(run: Run, error: Exception) -> str:
     with suppress(StorageError):  # The disk may be what is wrong.
         replace_file(run.folder / ERROR, "".join(traceback.format_exception(error)).encode())
     return f"{type(error).__name__}: {error} (see {run.folder / ERROR})"
-
-
-def _tell(watch: Watcher, run: Run, state: State, note: str = "") -> None:
-    watch(run.name, {"event": "state", "state": state, "note": note})
 
 
 class _StoppedError(Exception):
