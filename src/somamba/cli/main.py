@@ -30,6 +30,7 @@ COMMANDS = Registry(
         "sweep": Command("somamba.cli.sweep", "train the runs of a grid under one budget; started again, it goes on"),
         "evaluate": Command("somamba.cli.evaluate", "PSNR, SSIM and NMSE of a model on one split of a dataset"),
         "table": Command("somamba.cli.table", "result files as a table like the paper's: Markdown, LaTeX or CSV"),
+        "compare": Command("somamba.cli.compare", "is one method better than another, over the same cases?"),
     },
 )
 
