@@ -1,6 +1,5 @@
 """``somamba evaluate CHECKPOINT``: PSNR, SSIM and NMSE of a trained model on one split of a dataset."""
 
-import shlex
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from somamba.cli.arguments import teaching_parser
-from somamba.data.catalog import DATASETS, split_entries
+from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
-from somamba.data.slices import SliceDataset, open_slices
 from somamba.errors import ConfigError
-from somamba.evaluation.evaluate import CaseScores, Provenance, evaluate, rows_of, summary
+from somamba.evaluation.evaluate import summary
+from somamba.evaluation.examination import Examination, Examined, examine
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import Trained, open_model
 from somamba.training.parallel import World, joined
@@ -39,16 +38,19 @@ def main(arguments: list[str]) -> None:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     trained = open_model(options.checkpoint)
-    config = data_config(trained, options)
+    examination = Examination(
+        source=options.checkpoint,
+        data=data_config(trained, options),
+        split=options.split,
+        limit_cases=options.limit_cases,
+        force=options.force,
+    )
     with joined(options.device) as world:
-        dataset = open_slices(config, options.split, limit_cases=options.limit_cases)
-        results = _evaluate(trained, dataset, options.batch_size, world)
+        examined = _examine(trained, examination, options.batch_size, world)
         if world.leads:
-            print(describe(results, dataset, options.split))
+            print(describe(examined))
             if options.csv is not None:
-                split_cases = len(split_entries(config.dataset, config.root, options.split)) - len(dataset.left_out)
-                about = _provenance(trained, options, config, split_cases)
-                write_rows(options.csv, rows_of(results, dataset, about))
+                write_rows(options.csv, examined.rows())
 
 
 def data_config(trained: Trained, options: Namespace) -> DataConfig:
@@ -67,9 +69,9 @@ def data_config(trained: Trained, options: Namespace) -> DataConfig:
     return config
 
 
-def describe(results: list[CaseScores], dataset: SliceDataset, split: str) -> str:
+def describe(examined: Examined) -> str:
     """What is printed: mean and standard deviation over cases."""
-    config = dataset.config
+    results, config, split = examined.results, examined.dataset.config, examined.examination.split
     slices, empty = sum(r.slices for r in results), sum(r.slices_left_out for r in results)
     lines = [
         f"{config.dataset} {split}, protocol {config.protocol}, {config.mask_kind} mask, x{config.acceleration:g} "
@@ -99,39 +101,15 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _evaluate(trained: Trained, dataset: SliceDataset, batch_size: int, world: World) -> list[CaseScores]:
-    model = trained.model.to(world.device)
+def _examine(trained: Trained, examination: Examination, batch_size: int, world: World) -> Examined:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
         task = progress.add_task("evaluating", total=None)
-        return evaluate(
-            model,
-            dataset,
+        return examine(
+            trained,
+            examination,
             batch_size=batch_size,
             device=world.device,
             processes=world,
             on_batch=lambda done, count: progress.update(task, completed=done, total=count),
         )
-
-
-def _provenance(trained: Trained, options: Namespace, config: DataConfig, split_cases: int) -> Provenance:
-    return Provenance(
-        method=trained.name,
-        split=options.split,
-        split_cases=split_cases,
-        epochs=trained.epochs,
-        seed=trained.seed,
-        parameters=trained.parameters,
-        weights=trained.weights,
-        command=_command(options, config),
-    )
-
-
-def _command(options: Namespace, config: DataConfig) -> str:
-    """The command with everything that decides the result; where files lie on this machine is nobody's business."""
-    path = Path(options.checkpoint)
-    checkpoint = Path(*path.parts[-2:]) if path.is_absolute() else path
-    words = ["somamba evaluate", shlex.quote(str(checkpoint)), "--dataset", config.dataset, "--data $DATA"]
-    words += ["--split", options.split, "--protocol", config.protocol, "--acceleration", f"{config.acceleration:g}"]
-    words += ["--limit-cases", str(options.limit_cases)] if options.limit_cases is not None else []
-    return " ".join([*words, *(["--force"] if options.force else [])])
