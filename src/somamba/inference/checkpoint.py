@@ -6,7 +6,7 @@
     training.json         step and running numbers, likewise
     SHA256SUMS            as ``sha256sum --check`` reads it
 
-It is written and replaced whole (`somamba.inference.durable`). Reading checks every byte before any is used.
+It is written and replaced whole (`somamba.durable`). Reading checks every byte before any is used.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ import yaml  # type: ignore[import-untyped]
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from somamba.durable import current, replace_folder
 from somamba.errors import InputError
-from somamba.inference.durable import current, replace_folder
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
 TENSORS, VALUES = "training.safetensors", "training.json"

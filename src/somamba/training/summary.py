@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
+from somamba.durable import replace_file
 from somamba.errors import InputError
 from somamba.evaluation.rows import read_rows, safe_cell, spread
-from somamba.inference.durable import replace_file
 from somamba.training.display import duration
 from somamba.training.standing import Run, standing
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from somamba.data.catalog import split_entries
+from somamba.durable import replace_file
 from somamba.errors import ConfigError, SomambaError, StorageError
 from somamba.evaluation.examination import Examination, examine
 from somamba.evaluation.rows import write_rows
-from somamba.inference.durable import replace_file
 from somamba.inference.trained import open_model
 from somamba.training.grid import Grid
 from somamba.training.journal import Event
