@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from somamba.models.fps_former.config import FpsFormerConfig
+from somamba.models.recon_former.config import ReconFormerConfig
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
 from somamba.physics.encoding import encoding
 from somamba.physics.operator import LinearOperator
@@ -24,6 +26,8 @@ SMALL = SOMambaConfig(
 
 SIZES: dict[type, dict[str, Any]] = {
     SOMambaConfig: {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")},
+    ReconFormerConfig: {"iterations": 3, "channels": (12, 12, 12), "heads": 3},
+    FpsFormerConfig: {"channels": 4, "blocks": (1, 1, 1, 1), "heads": (1, 1, 2, 2)},
 }
 """Fields that make a network small, by the type of its configuration."""
 

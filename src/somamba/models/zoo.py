@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.fps_former.config import FpsFormerConfig
+from somamba.models.fps_former.model import FpsFormer
+from somamba.models.recon_former.config import ReconFormerConfig
+from somamba.models.recon_former.model import ReconFormer
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zero_filled import ZeroFilled, ZeroFilledConfig
@@ -43,6 +47,21 @@ MODELS: Registry[Entry] = Registry(
     "model",
     {
         "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
+        "reconformer": Entry(
+            ReconFormerConfig(),
+            ReconFormer,
+            "recurrent pyramid transformer at three resolutions, five iterations",
+            "Guo et al., ReconFormer: Accelerated MRI Reconstruction Using Recurrent Transformer, IEEE TMI 2024",
+            "MIT",
+        ),
+        "fps_former": Entry(
+            FpsFormerConfig(),
+            FpsFormer,
+            "U-shaped transformer with frequency modulation and hybrid experts",
+            "Meng et al., Boosting ViT-based MRI Reconstruction from the Perspectives of Frequency Modulation, Spatial "
+            "Purification, and Scale Diversification, AAAI 2025",
+            "none stated",
+        ),
         **{name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA) for name, config in VARIANTS.items()},
     },
 )
