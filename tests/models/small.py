@@ -26,7 +26,7 @@ SMALL = SOMambaConfig(
 
 SIZES: dict[type, dict[str, Any]] = {
     SOMambaConfig: {name: getattr(SMALL, name) for name in ("groups", "units", "channels", "d_model")},
-    ReconFormerConfig: {"iterations": 3, "channels": (12, 12, 12), "heads": 3},
+    ReconFormerConfig: {"iterations": 3, "channels": (12, 12, 12), "depths": (1, 1, 1), "heads": 3},
     FpsFormerConfig: {"channels": 4, "blocks": (1, 1, 1, 1), "heads": (1, 1, 2, 2)},
 }
 """Fields that make a network small, by the type of its configuration."""

@@ -19,9 +19,7 @@ class Block(nn.Module):
 
     def __init__(self, channels: int, heads: int, config: FpsFormerConfig) -> None:
         super().__init__()
-        self.attention = nn.Sequential(
-            nn.LayerNorm(channels), Attention(channels, heads, config.window, config.bands)
-        )
+        self.attention = nn.Sequential(nn.LayerNorm(channels), Attention(channels, heads, config.window, config.bands))
         self.feed_forward = nn.Sequential(nn.LayerNorm(channels), FeedForward(channels))
 
     def forward(self, grid: Grid) -> Grid:
@@ -49,7 +47,9 @@ class Down(nn.Module):
         super().__init__()
         self.filter = Filter(channels, channels // 2)
 
-    def forward(self, grid: Grid) -> Grid:
+    def forward(
+        self, grid: Float[Tensor, "batch rows columns channels"]
+    ) -> Float[Tensor, "batch rows//2 columns//2 2*channels"]:
         """Filter and fold."""
         return rearrange(self.filter(grid), "b (y s) (x t) c -> b y x (c s t)", s=2, t=2)
 
@@ -61,7 +61,9 @@ class Up(nn.Module):
         super().__init__()
         self.filter = Filter(channels, 2 * channels)
 
-    def forward(self, grid: Grid) -> Grid:
+    def forward(
+        self, grid: Float[Tensor, "batch rows columns channels"]
+    ) -> Float[Tensor, "batch 2*rows 2*columns channels//2"]:
         """Filter and unfold."""
         return rearrange(self.filter(grid), "b y x (c s t) -> b (y s) (x t) c", s=2, t=2)
 
@@ -93,7 +95,7 @@ class FpsFormer(ImageNetwork):
         return nn.Sequential(*(Block(channels, heads, self.config) for _ in range(self.config.blocks[level])))
 
     @override
-    def refine(self, image: Float[Tensor, "batch 2*coils y x"]) -> Float[Tensor, "batch 2*coils y x"]:
+    def refine(self, image: Float[Tensor, "batch channels y x"]) -> Float[Tensor, "batch channels y x"]:
         features = self.encoders[0](self.stem(image.permute(0, 2, 3, 1)))
         skips = []
         for down, encoder in zip(self.downs, self.encoders[1:], strict=True):

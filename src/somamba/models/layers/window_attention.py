@@ -42,7 +42,9 @@ class WindowAttention(nn.Module):
         """Attend; queries come scaled."""
         _, batch, heads, _, tokens = v.shape
         portion = max(1, _pairs(v.device) // (batch * heads * tokens**2))
-        queries, keys = (zip(*(part.split(portion) for part in parts), strict=True) for parts in zip(*pairs, strict=True))
+        queries, keys = (
+            zip(*(part.split(portion) for part in parts), strict=True) for parts in zip(*pairs, strict=True)
+        )
         attended, start = [], 0
         for q, k, values in zip(queries, keys, v.split(portion), strict=True):
             scores = full(torch.cat(q, dim=-2).mT @ torch.cat(k, dim=-2))

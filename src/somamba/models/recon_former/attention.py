@@ -14,9 +14,9 @@ from somamba.shapes import Grid
 Memory = list[Pair]
 """The attention map of one block, carried over iterations as pairs of queries and keys: ``S = sum_i q_i^T k_i``.
 
-``S_t = lambda S_{t-1} + (1 - lambda) q_t^T k_t`` is such a sum again, so maps need not be kept. A map has 64 numbers per
-token and head; a pair has 8 to 32, and a backward pass keeps it anyway. Position bias and mask are the same in every
-iteration, hence unchanged by the recurrence, and are added behind it.
+``S_t = lambda S_{t-1} + (1 - lambda) q_t^T k_t`` is such a sum again, so maps need not be kept. A map has 64 numbers
+for each token and head; a pair has 8 to 32, and a backward pass keeps it anyway. Position bias and mask are the same
+in every iteration, hence unchanged by the recurrence, and are added behind it.
 """
 
 

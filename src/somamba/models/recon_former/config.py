@@ -8,6 +8,9 @@ from somamba.options import check_at_least
 KERNELS = (1, 3, 5)
 """Scales of the pyramid attention: the heads are shared out among them."""
 
+UNITS = 3
+"""At half, full and one and a half times the resolution."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReconFormerConfig:
@@ -35,6 +38,10 @@ class ReconFormerConfig:
         check_at_least(self, coils=1, iterations=3, heads=1, window=2, expansion=1)
         if self.heads % len(KERNELS):
             raise ConfigError(f"heads={self.heads} cannot be shared out among {len(KERNELS)} scales; try a multiple.")
+        if len(self.channels) != UNITS or len(self.depths) != UNITS:
+            raise ConfigError(
+                f"channels={self.channels} and depths={self.depths} need one number for each of {UNITS} units."
+            )
         for channels, depth in zip(self.channels, self.depths, strict=True):
             if channels % self.heads or channels < 12:
                 raise ConfigError(

@@ -20,7 +20,7 @@ from somamba.physics.consistency import CONSISTENCIES
 from somamba.physics.operator import LinearOperator
 from somamba.shapes import Images
 
-Channels = Float[Tensor, "batch _ y x"]
+Channels = Float[Tensor, "batch channels y x"]
 
 
 class Resize(nn.Module):
@@ -30,8 +30,8 @@ class Resize(nn.Module):
         super().__init__()
         self.numerator, self.denominator = numerator, denominator
 
-    def forward(self, features: Channels) -> Channels:
-        """Resize."""
+    def forward(self, features: Tensor) -> Tensor:
+        """Resize the last two axes."""
         height, width = (side * self.numerator // self.denominator for side in features.shape[-2:])
         return F.interpolate(features, size=(height, width))
 
