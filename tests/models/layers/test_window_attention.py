@@ -45,7 +45,7 @@ def test_portions_do_not_change_the_result(make, monkeypatch):
     windows = Windows(12, 20, 4, 2)
     pairs, v = [Pair(make(5), make(5))], make(4)
     whole = WindowAttention()(pairs, v, windows)
-    monkeypatch.setattr(window_attention, "_PAIRS", 4 * 2 * 3 * 16**2)  # four windows of the fifteen
+    monkeypatch.setattr(window_attention, "_AT_ONCE", 4 * 2 * 3 * 16**2)  # four windows of the fifteen
     torch.testing.assert_close(WindowAttention()(pairs, v, windows), whole)
 
 
