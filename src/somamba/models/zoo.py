@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.fps_former.config import FpsFormerConfig
+from somamba.models.fps_former.model import FpsFormer
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.hifi_mamba.model import HiFiMamba
 from somamba.models.ista_net import ISTANet, ISTANetConfig
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.lmo.model import LMO
 from somamba.models.mamba_unet import MambaUNet, MambaUNetConfig
+from somamba.models.recon_former.config import ReconFormerConfig
+from somamba.models.recon_former.model import ReconFormer
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.trans_unet import TransUNet, TransUNetConfig
@@ -74,6 +78,21 @@ MODELS: Registry[Entry] = Registry(
             "ResNet-50, ViT-B/16 and a U-Net decoder, image domain",
             "Chen et al., TransUNet: Transformers Make Strong Encoders for Medical Image Segmentation, 2021",
             "Apache-2.0",
+        ),
+        "reconformer": Entry(
+            ReconFormerConfig(),
+            ReconFormer,
+            "recurrent pyramid transformer at three resolutions, five iterations",
+            "Guo et al., ReconFormer: Accelerated MRI Reconstruction Using Recurrent Transformer, IEEE TMI 2024",
+            "MIT",
+        ),
+        "fps_former": Entry(
+            FpsFormerConfig(),
+            FpsFormer,
+            "U-shaped transformer with frequency modulation and hybrid experts",
+            "Meng et al., Boosting ViT-based MRI Reconstruction from the Perspectives of Frequency Modulation, Spatial "
+            "Purification, and Scale Diversification, AAAI 2025",
+            "none stated",
         ),
         "mamba_unet": Entry(
             MambaUNetConfig(),
