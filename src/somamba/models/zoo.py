@@ -35,7 +35,7 @@ class Entry:
     """One line for people."""
     citation: str
     """The paper."""
-    licence: str = "Apache-2.0"
+    licence: str = "-"
     """Of the public code that goes with the paper, for those who want to use it; ours is written from the equations."""
 
 
@@ -55,7 +55,10 @@ MODELS: Registry[Entry] = Registry(
     "model",
     {
         "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
-        **{name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA) for name, config in VARIANTS.items()},
+        **{
+            name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA, "no public code")
+            for name, config in VARIANTS.items()
+        },
         "unet": Entry(
             UNetConfig(),
             UNet,
