@@ -6,28 +6,34 @@ python benchmarks/network.py [--size 320] [--threads 2] [--rounds 5] [--train] [
 """
 
 import argparse
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from typing import TypeVar
 
 import torch
+from memory import added_megabytes, in_child
 from timing import alternate, gemm_task
 from torch import nn
 
 from somamba.evaluation.cost import measure_cost
+from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import make_mask
 from somamba.physics.operator import LinearOperator
 
+Network = TypeVar("Network", bound=nn.Module)
+
 
 def network(backend: str = "auto", *, recompute: bool = False) -> SOMamba:
     """SO-Mamba with all weights away from zero, so that nothing is skipped or trivially exact."""
     torch.manual_seed(0)
-    model = SOMamba(replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend)))
+    return awake(SOMamba(replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend))))
+
+
+def awake(model: Network) -> Network:
+    """The same network with every parameter that starts at zero moved away from it."""
     for parameter in model.parameters():
         if not parameter.any():
             nn.init.normal_(parameter, std=0.02)
@@ -40,7 +46,7 @@ def measurement(size: int) -> tuple[torch.Tensor, LinearOperator]:
     return A(torch.randn(1, 1, size, size, dtype=torch.complex64)), A
 
 
-def inference(model: SOMamba, size: int, *, bfloat16: bool = False) -> Callable[[], torch.Tensor]:
+def inference(model: Reconstructor, size: int, *, bfloat16: bool = False) -> Callable[[], torch.Tensor]:
     """One reconstruction."""
     y, A = measurement(size)
 
@@ -64,23 +70,14 @@ def training(model: SOMamba, size: int) -> Callable[[], object]:
 
 def peak_megabytes(what: str, size: int, threads: int) -> float:
     """Memory that a task adds to a fresh process, which peaks once and cannot be asked twice."""
-    code = f"import network, torch; torch.set_num_threads({threads}); print(network.added_megabytes({what!r}, {size}))"
-    return float(subprocess.run([sys.executable, "-c", code], cwd=sys.path[0], check=True, capture_output=True).stdout)
+    return in_child(f"import network; print(network.memory_of({what!r}, {size}))", threads)
 
 
-def added_megabytes(what: str, size: int) -> float:
-    """Grow the resident set by one task and say by how much."""
+def memory_of(what: str, size: int) -> float:
+    """What a task adds to this process."""
     model = network(recompute=what == "recomputed training")
     inference(model, 32)()  # libraries load what they need
-    before = _peak()
-    (inference if what == "inference" else training)(model, size)()
-    return _peak() - before
-
-
-def _peak() -> float:
-    """Largest resident set of this process so far, in MB; getrusage would report the parent's if that was larger."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+    return added_megabytes((inference if what == "inference" else training)(model, size))
 
 
 def main() -> None:

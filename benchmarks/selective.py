@@ -2,7 +2,7 @@
 
 python benchmarks/selective.py [--tokens 25600] [--channels 128] [--state 16] [--batch 1] [--threads 2] [--rounds 5]
 
-All candidates run in turn in one process, on the CPU; the best of several rounds counts. ``reference`` takes a minute:
+All candidates run in turn in one process, on the CPU; the best of several rounds counts. ``reference`` takes minutes:
 it is timed once, and left out by ``--no-reference``.
 """
 

@@ -126,3 +126,19 @@ def test_counting_leaves_no_hook_behind():
     model = SOMamba(SMALL)
     measure_cost(model, (12, 12))
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+class Weights(Reconstructor):
+    """A softmax over the columns of the image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.softmax = nn.Softmax(dim=-1)
+
+    def forward(self, y, A):
+        """Real and imaginary parts, each on its own."""
+        return to_complex(self.softmax(to_channels(A.adjoint(y))))
+
+
+def test_a_softmax_costs_an_exponential_a_sum_and_a_division():
+    assert measure_cost(Weights(), (10, 12)).module == 3 * 2 * 10 * 12

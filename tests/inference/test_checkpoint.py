@@ -19,6 +19,7 @@ from somamba.inference.checkpoint import (
     has_checkpoint,
     load_weights,
     read_checkpoint,
+    read_config,
     save_checkpoint,
     weights_digest,
 )
@@ -57,6 +58,24 @@ def test_everything_comes_back_bit_for_bit(saved):
     assert_equal_tensors(found.training.tensors, wanted.training.tensors)
     assert found.training.values == wanted.training.values
     assert found.config == CONFIG
+
+
+def test_the_config_is_read_without_the_weights_and_checked_all_the_same(saved):
+    folder, _ = saved
+    (folder / "model.safetensors").unlink()
+    assert read_config(folder) == CONFIG
+    content = (folder / "config.yaml").read_bytes()
+    (folder / "config.yaml").write_bytes(content.replace(b"so_mamba", b"so_manba"))
+    with pytest.raises(InputError, match=r"SHA-256 of config\.yaml differs"):
+        read_config(folder)
+
+
+def test_a_file_that_is_summed_twice_is_refused(saved):
+    folder, _ = saved
+    sums = (folder / "SHA256SUMS").read_bytes()
+    (folder / "SHA256SUMS").write_bytes(sums + sums.splitlines(keepends=True)[0])
+    with pytest.raises(InputError, match="damaged"):
+        read_config(folder)
 
 
 def test_sha256sum_agrees(saved):

@@ -6,10 +6,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from somamba.models.fps_former.config import FpsFormerConfig
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.ista_net import ISTANetConfig
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.mamba_unet import MambaUNetConfig
+from somamba.models.recon_former.config import ReconFormerConfig
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, SOMambaConfig
 from somamba.models.trans_unet import TransUNetConfig
 from somamba.models.unet import UNetConfig
@@ -46,6 +48,8 @@ SIZES: dict[type, dict[str, Any]] = {
     MambaUNetConfig: {"channels": 4, "depths": (1, 1), "d_state": 2},
     LMOConfig: {"depth": 1, "channels": 4, "d_state": 2},
     HiFiMambaConfig: {"groups": 2, "units": 1, "channels": 8, "d_state": 2},
+    ReconFormerConfig: {"iterations": 3, "channels": (12, 12, 12), "depths": (1, 1, 1), "heads": 3},
+    FpsFormerConfig: {"channels": 4, "blocks": (1, 1, 1, 1), "heads": (1, 1, 2, 2)},
 }
 """Fields that make a network small, by the type of its configuration."""
 

@@ -46,6 +46,40 @@ def test_latex_blocks_span_their_methods():
     assert text.count(r"\midrule") == 2
 
 
+@pytest.fixture
+def ownership():
+    made = [*rows("so_mamba", "acdc", 4), *rows("without_access", "acdc", 4), *rows("tied_decay", "acdc", 4)]
+    return build_table(made, layout="ownership", metrics=["psnr"])
+
+
+def test_routes_are_ticked_in_markdown(ownership):
+    lines = FORMATS["markdown"](ownership).splitlines()
+    assert lines[0] == "| Method | SOR | G→u | Access | Outlet | ACDC PSNR ↑ ×4 |"
+    assert lines[1] == "| --- | :---: | :---: | :---: | :---: | ---: |"
+    assert lines[2].startswith("| w/o state access | ✓ | – | – | ✓ |")
+
+
+def test_routes_are_ticked_in_latex(ownership):
+    text = FORMATS["latex"](ownership)
+    assert r"\begin{tabular}{lccccc}" in text
+    assert r"\multirow{3}{*}{\textbf{G$\to$u}}" in text
+    assert r"w/o state access & $\checkmark$ & -- & -- & $\checkmark$ & " in text
+    assert r"tied A/$\Delta$ & " in text
+    assert r"\cmidrule(lr){6-6}" in text
+
+
+def test_routes_are_numbers_in_csv(ownership):
+    first = next(csv.DictReader(io.StringIO(FORMATS["csv"](ownership))))
+    assert [first[name] for name in ("method", "SOR", "G→u", "Access", "Outlet", "metric")] == [
+        "w/o state access",
+        "1",
+        "0",
+        "0",
+        "1",
+        "psnr",
+    ]
+
+
 def test_csv_has_a_line_for_every_cell():
     lines = list(csv.DictReader(io.StringIO(FORMATS["csv"](build_table(TWO)))))
     assert [(x["method"], x["metric"], x["mean"], x["best"]) for x in lines[:1]] == [("UNet", "psnr", "30.50", "0")]

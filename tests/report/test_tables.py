@@ -90,3 +90,24 @@ def test_unknown_layouts_and_metrics_are_named(wrong):
 def test_no_rows_make_no_table():
     with pytest.raises(InputError, match="no rows"):
         build_table([])
+
+
+def test_the_ownership_layout_ticks_the_routes_of_each_variant_in_the_papers_order():
+    names = ["so_mamba", "content_residency", "sor_router", "mamba_regularizer", "without_outlet", "without_access"]
+    table = build_table([row for name in names for row in rows(name, "acdc", 4)], layout="ownership")
+    assert table.marks == ("SOR", "G→u", "Access", "Outlet")
+    assert {line.method: "".join("-x"[mark] for mark in line.marks) for line in table.lines} == {
+        "Mamba regularizer": "----",
+        "+ SOR router": "x---",
+        "w/o state access": "x--x",
+        "w/o output outlet": "x-x-",
+        "w/ content residency": "xxxx",
+        "SO-Mamba": "x-xx",
+    }
+    assert [line.method for line in table.lines][-2:] == ["w/ content residency", "SO-Mamba"]
+    assert [(column.metric, column.acceleration) for column in table.columns] == [("psnr", 4), ("ssim", 4)]
+
+
+def test_other_methods_have_no_routes_to_tick():
+    with pytest.raises(InputError, match="unet is no variant of SO-Mamba"):
+        build_table(rows("so_mamba", "acdc", 4) + rows("unet", "acdc", 4), layout="ownership")

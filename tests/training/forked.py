@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -102,7 +103,7 @@ def together(processes, work):
 
 
 def gloo(folder):
-    """Train and evaluate with one and two processes; prints both losses and both evaluations."""
+    """Train and evaluate with one and two processes; prints losses, evaluations and where a budget ended."""
     data = write_data(folder)
     recipe = tiny_recipe(data, machine={"micro_batch": 1})
 
@@ -114,14 +115,19 @@ def gloo(folder):
         fresh = TinyNetwork().eval()
         scores = evaluate(fresh, open_slices(data, "test"), batch_size=2, processes=world)
         (folder / f"scores{world.size}-{world.rank}").write_text(json.dumps(scores))
+        timed = run(replace(recipe, minutes=0.003), folder / f"timed{world.size}", world=world).progress
+        (folder / f"ended{world.size}-{world.rank}").write_text(json.dumps([timed.step, timed.seconds]))
 
     together(1, work)
     together(2, work)
     losses = {
         n: [e["loss"] for e in read_journal(folder / str(n) / "journal.jsonl") if e["event"] == "step"] for n in (1, 2)
     }
-    scores = {name: json.loads((folder / f"scores{name}").read_text()) for name in ("1-0", "2-0", "2-1")}
-    sys.stdout.write(json.dumps({"losses": losses, "scores": scores}))
+    found = {
+        kind: {name: json.loads((folder / f"{kind}{name}").read_text()) for name in ("1-0", "2-0", "2-1")}
+        for kind in ("scores", "ended")
+    }
+    sys.stdout.write(json.dumps({"losses": losses, **found}))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from somamba.training.display import Pace, duration, live_display, plain_display
 
-START = {"event": "start", "step": 0, "best": None, "steps": 20, "steps_per_epoch": 10, "validate_every": 10}
-START |= {"batch_size": 4}
+START = {"event": "start", "step": 0, "best": None, "timed": False, "length": 20, "place": 0, "validate_every": 10}
+START |= {"steps_per_epoch": 10, "batch_size": 4}
 STEPS = [{"event": "step", "step": n, "loss_mean": 0.125, "seconds": 2.0} for n in range(1, 11)]
 VALIDATION = {"event": "validation", "step": 10, "psnr": 31.5, "improved": True, "seconds": 7.0}
 
@@ -20,6 +20,15 @@ def test_the_line_has_epoch_loss_psnr_speed_and_time_left():
     assert pace.line() == (
         "epoch 1.00/2  step 10/20  loss 0.12500  PSNR 31.50 dB  best 31.50  2.00 slices/s  27 s left"
     )
+
+
+def test_under_a_budget_the_time_left_is_what_is_left_of_it():
+    pace = Pace()
+    for event in (START | {"timed": True, "length": 60.0, "place": 12.0, "validate_every": 20.0}, *STEPS, VALIDATION):
+        pace.hear(event)
+    assert pace.line() == ("epoch 1.00  step 10  loss 0.12500  PSNR 31.50 dB  best 31.50  2.00 slices/s  42 s left")
+    pace.hear({"event": "step", "step": 11, "loss_mean": None, "seconds": 100.0})
+    assert pace.seconds_left() == 0.0
 
 
 def test_the_pace_is_that_of_this_session():

@@ -23,6 +23,7 @@ from somamba.inference.trained import open_model
 from somamba.models.zoo import MODELS
 from somamba.training.journal import read_journal
 from somamba.training.loop import fit
+from somamba.training.stop import StopRequest
 from training.tiny import TinyNetwork, run, small_network, sums, tiny_recipe
 
 HELPER = Path(__file__).with_name("forked.py")
@@ -121,6 +122,43 @@ def test_a_time_limit_stops_with_a_checkpoint(reference, tmp_path):
     assert run(hurried, tmp_path / "run").reason == "time"
     assert run(recipe, tmp_path / "run", resume=True).progress.step == 4
     assert sums(tmp_path / "run") == sums(folder)
+
+
+def test_a_budget_ends_the_training_and_the_cosine_with_it(data, tmp_path):
+    recipe = tiny_recipe(data, minutes=0.005)
+    outcome = run(recipe, tmp_path / "run")
+    assert (outcome.reason, outcome.progress.validated) == ("finished", outcome.progress.step)
+    steps = [event for event in read_journal(tmp_path / "run" / "journal.jsonl") if event["event"] == "step"]
+    assert outcome.progress.seconds == sum(event["seconds"] for event in steps)
+    assert outcome.progress.seconds - steps[-1]["seconds"] < 0.3 <= outcome.progress.seconds
+    assert steps[0]["rate"] == 0
+    assert max(event["rate"] for event in steps) <= recipe.optimiser.learning_rate
+
+
+def test_a_resumed_budget_goes_on_counting(data, tmp_path):
+    recipe = tiny_recipe(data, minutes=0.01)
+    stopped = run(recipe, tmp_path / "run", tell=stop_at(1, lambda: signal.raise_signal(signal.SIGTERM)))
+    assert (stopped.reason, stopped.progress.step) == ("signal", 2)
+    assert read_checkpoint(tmp_path / "run" / "last").training.values["seconds"] == stopped.progress.seconds > 0
+    outcome = run(recipe, tmp_path / "run", resume=True)
+    assert outcome.reason == "finished"
+    steps = [event for event in read_journal(tmp_path / "run" / "journal.jsonl") if event["event"] == "step"]
+    assert [event["step"] for event in steps] == list(range(1, outcome.progress.step + 1))
+    assert outcome.progress.seconds == pytest.approx(sum(event["seconds"] for event in steps), rel=1e-12)
+    with pytest.raises(ConfigError, match=r"minutes: 0\.01 -> 5"):
+        run(replace(recipe, minutes=5.0), tmp_path / "run", resume=True)
+
+
+def test_without_a_budget_no_clock_reaches_the_checkpoint(reference):
+    _, folder = reference
+    assert read_checkpoint(folder / "last").training.values["seconds"] == 0
+
+
+def test_a_request_to_stop_may_come_from_outside(data, tmp_path):
+    with StopRequest() as request:
+        signal.raise_signal(signal.SIGTERM)  # Before the training listens.
+        outcome = run(tiny_recipe(data), tmp_path / "run", stop=request)
+    assert (outcome.reason, outcome.signal, outcome.progress.step) == ("signal", signal.SIGTERM, 1)
 
 
 def test_a_run_is_not_overwritten_unasked(reference):
@@ -249,6 +287,9 @@ def test_two_processes_give_the_rows_and_the_losses_of_one(tmp_path):
     assert len(found["losses"]["1"]) == 4
     assert found["scores"]["2-0"] == found["scores"]["1-0"]
     assert found["scores"]["2-1"] == found["scores"]["1-0"]
+    # Under a budget both go by one clock, or one of them would wait for the other for ever.
+    assert found["ended"]["2-0"] == found["ended"]["2-1"]
+    assert found["ended"]["2-0"][1] >= 0.18
 
 
 def test_a_model_without_weights_cannot_be_trained(data, tmp_path):

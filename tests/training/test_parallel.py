@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from somamba.errors import ConfigError
-from somamba.training.parallel import World, announced_rank, joined
+from somamba.training.parallel import World, announced_rank, announced_size, joined
 
 
 def test_alone_nothing_is_joined_and_sums_are_values():
@@ -13,6 +13,7 @@ def test_alone_nothing_is_joined_and_sums_are_values():
         assert (world.rank, world.size, world.leads) == (0, 1, True)
         assert not torch.distributed.is_initialized()
         assert world.total(torch.tensor([3.0])).tolist() == [3.0]
+        assert world.of_leader(0.1) == 0.1
         world.wait()
 
 
@@ -33,6 +34,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_the_rank_is_known_before_joining(monkeypatch):
-    assert announced_rank() == 0
+    assert (announced_rank(), announced_size()) == (0, 1)
     monkeypatch.setenv("RANK", "3")
-    assert announced_rank() == 3
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert (announced_rank(), announced_size()) == (3, 4)

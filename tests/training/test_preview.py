@@ -14,7 +14,12 @@ def test_a_preview_counts_and_measures(data):
     assert torch.get_num_threads() == before
     assert (found.training_cases, found.training_slices) == (2, 8)
     assert (found.validation_cases, found.validation_slices) == (2, 8)
-    assert (found.plan.steps, found.shape) == (6, (1, 16, 16))
+    assert (found.plan.length, found.shape) == (6, (1, 16, 16))
     assert found.cost.parameters == sum(p.numel() for p in MODELS["so_mamba"].build(recipe.network).parameters())
     assert found.seconds == 6 * found.step_seconds + 3 * found.validation_seconds
     assert found.step_seconds > 0
+
+
+def test_a_budget_bounds_the_time_of_the_steps(data):
+    found = preview(tiny_recipe(data, epochs=3, minutes=2.0, network=small_network()))
+    assert found.seconds == 120.0 + 3 * found.validation_seconds

@@ -6,12 +6,12 @@ from somamba.training.schedule import Schedule
 
 
 def test_warm_up_is_a_line_to_the_peak():
-    schedule = Schedule(peak=8e-4, warmup=4, steps=20)
+    schedule = Schedule(peak=8e-4, warmup=4, length=20)
     assert [schedule(step) for step in range(4)] == pytest.approx([2e-4, 4e-4, 6e-4, 8e-4])
 
 
 def test_the_cosine_starts_at_the_peak_is_halfway_in_the_middle_and_ends_at_the_floor():
-    schedule = Schedule(peak=1.0, warmup=10, steps=110, floor=0.2)
+    schedule = Schedule(peak=1.0, warmup=10, length=110, floor=0.2)
     assert schedule(10) == 1.0
     assert schedule(60) == pytest.approx(0.6)
     assert schedule(110) == pytest.approx(0.2)
@@ -19,10 +19,17 @@ def test_the_cosine_starts_at_the_peak_is_halfway_in_the_middle_and_ends_at_the_
 
 
 def test_the_rate_never_rises_after_warm_up():
-    schedule = Schedule(peak=1.0, warmup=5, steps=50)
+    schedule = Schedule(peak=1.0, warmup=5, length=50)
     rates = [schedule(step) for step in range(5, 60)]
     assert rates == sorted(rates, reverse=True)
 
 
 def test_a_training_without_warm_up_starts_at_the_peak():
-    assert Schedule(peak=1.0, warmup=0, steps=10)(0) == 1.0
+    assert Schedule(peak=1.0, warmup=0, length=10)(0) == 1.0
+
+
+def test_over_a_budget_the_rate_follows_the_seconds():
+    schedule = Schedule(peak=1.0, warmup=0.2, length=1.0, stride=0, floor=0.1)
+    assert [schedule(seconds) for seconds in (0.0, 0.1, 0.2)] == pytest.approx([0.0, 0.5, 1.0])
+    assert schedule(0.6) == pytest.approx(0.55)
+    assert [schedule(seconds) for seconds in (1.0, 1.7)] == [0.1, 0.1]

@@ -6,9 +6,9 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 
-from somamba.cli.measurement import data_config, measurement_parser, provenance
-from somamba.data.slices import SliceDataset, open_slices
-from somamba.evaluation.evaluate import CaseScores, evaluate, rows_of, summary
+from somamba.cli.measurement import asked_examination, measurement_parser
+from somamba.evaluation.evaluate import summary
+from somamba.evaluation.examination import Examination, Examined, examine
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import Trained, open_model
 from somamba.training.parallel import World, joined
@@ -33,20 +33,18 @@ def main(arguments: list[str]) -> None:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     trained = open_model(options.checkpoint)
-    config = data_config(trained, options)
+    examination = asked_examination(trained, options)
     with joined(options.device) as world:
-        dataset = open_slices(config, options.split, limit_cases=options.limit_cases)
-        results = _evaluate(trained, dataset, options.batch_size, world)
+        examined = _examine(trained, examination, options.batch_size, world)
         if world.leads:
-            print(describe(results, dataset, options.split))
+            print(describe(examined))
             if options.csv is not None:
-                about = provenance("evaluate", trained, options, dataset)
-                write_rows(options.csv, rows_of(results, dataset, about))
+                write_rows(options.csv, examined.rows())
 
 
-def describe(results: list[CaseScores], dataset: SliceDataset, split: str) -> str:
+def describe(examined: Examined) -> str:
     """What is printed: mean and standard deviation over cases."""
-    config = dataset.config
+    results, config, split = examined.results, examined.dataset.config, examined.examination.split
     slices, empty = sum(r.slices for r in results), sum(r.slices_left_out for r in results)
     lines = [
         f"{config.dataset} {split}, protocol {config.protocol}, {config.mask_kind} mask, x{config.acceleration:g} "
@@ -64,14 +62,13 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _evaluate(trained: Trained, dataset: SliceDataset, batch_size: int, world: World) -> list[CaseScores]:
-    model = trained.model.to(world.device)
+def _examine(trained: Trained, examination: Examination, batch_size: int, world: World) -> Examined:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
         task = progress.add_task("evaluating", total=None)
-        return evaluate(
-            model,
-            dataset,
+        return examine(
+            trained,
+            examination,
             batch_size=batch_size,
             device=world.device,
             processes=world,

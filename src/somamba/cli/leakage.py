@@ -6,8 +6,8 @@ import torch
 from rich.console import Console
 from rich.progress import Progress
 
-from somamba.cli.measurement import data_config, measurement_parser, provenance
-from somamba.data.slices import SliceDataset, open_slices
+from somamba.cli.measurement import asked_examination, measurement_parser
+from somamba.data.slices import SliceDataset
 from somamba.evaluation.leakage import CUTOFFS, CaseLeakage, LeakageConfig, leakage_rows, measure_leakage
 from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_unit, write_leakage
 from somamba.inference.trained import Trained, open_model
@@ -33,12 +33,13 @@ def main(arguments: list[str]) -> None:
         torch.set_num_threads(options.threads)
     config = LeakageConfig(cutoffs=tuple(options.cutoff), radius=options.radius, backend=options.backend)
     trained = open_model(options.checkpoint)
+    asked = asked_examination(trained, options)
     with joined(options.device) as world:
-        dataset = open_slices(data_config(trained, options), options.split, limit_cases=options.limit_cases)
+        dataset = asked.slices()
         results = _measure(trained, dataset, config, world)
         if world.leads:
-            about = provenance("leakage", trained, options, dataset, _more_words(config))
-            rows = leakage_rows(results, dataset, config, about)
+            command = asked.command("leakage", *_words(config))
+            rows = leakage_rows(results, dataset, config, asked.provenance(trained, dataset, command))
             print(describe(rows))
             if options.csv is not None:
                 write_leakage(options.csv, rows)
@@ -93,5 +94,5 @@ def _measure(trained: Trained, dataset: SliceDataset, config: LeakageConfig, wor
         )
 
 
-def _more_words(config: LeakageConfig) -> tuple[str, ...]:
+def _words(config: LeakageConfig) -> tuple[str, ...]:
     return ("--cutoff", *(f"{cutoff:g}" for cutoff in config.cutoffs), "--radius", config.radius)

@@ -27,10 +27,12 @@ COMMANDS = Registry(
         "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
         "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
         "train": Command("somamba.cli.train", "train a model as a recipe says; --resume goes on, --dry-run only tells"),
+        "sweep": Command("somamba.cli.sweep", "train the runs of a grid under one budget; started again, it goes on"),
         "evaluate": Command("somamba.cli.evaluate", "PSNR, SSIM and NMSE of a model on one split of a dataset"),
         "leakage": Command("somamba.cli.leakage", "HLeak, RLeak and eta of an SO-Mamba, over all units and one by one"),
         "curve": Command("somamba.cli.curve", "the learning curves of one or several runs as a picture"),
         "table": Command("somamba.cli.table", "result files as a table like the paper's: Markdown, LaTeX or CSV"),
+        "compare": Command("somamba.cli.compare", "is one method better than another, over the same cases?"),
     },
 )
 

@@ -1,16 +1,14 @@
 """What the commands share that measure a checkpoint on one split of a dataset."""
 
-import shlex
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 
 from somamba.cli.arguments import teaching_parser
-from somamba.data.catalog import DATASETS, split_entries
+from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
-from somamba.data.slices import SliceDataset
 from somamba.errors import ConfigError
-from somamba.evaluation.evaluate import Provenance
+from somamba.evaluation.examination import Examination
 from somamba.inference.trained import Trained
 
 
@@ -32,8 +30,19 @@ def measurement_parser(command: str, description: str) -> ArgumentParser:
     return parser
 
 
-def data_config(trained: Trained, options: Namespace) -> DataConfig:
-    """The data to evaluate on: as the model was trained, with what the command line asks for."""
+def asked_examination(trained: Trained, options: Namespace) -> Examination:
+    """What the command line asks for."""
+    return Examination(
+        source=options.checkpoint,
+        data=_data_config(trained, options),
+        split=options.split,
+        limit_cases=options.limit_cases,
+        force=options.force,
+    )
+
+
+def _data_config(trained: Trained, options: Namespace) -> DataConfig:
+    """The data to measure on: as the model was trained, with what the command line asks for."""
     config = trained.data(options.checkpoint)
     if config is None or config.dataset != options.dataset or options.protocol not in (None, config.protocol):
         config = DataConfig(dataset=options.dataset, protocol=options.protocol or "magnitude")
@@ -46,31 +55,3 @@ def data_config(trained: Trained, options: Namespace) -> DataConfig:
             f"{config.protocol!r}. Give --protocol {trained.protocol}, or --force to do it all the same."
         )
     return config
-
-
-def provenance(
-    command: str, trained: Trained, options: Namespace, dataset: SliceDataset, more: tuple[str, ...] = ()
-) -> Provenance:
-    """What every row says about the model and the command; ``more`` are further words of the command."""
-    config = dataset.config
-    split_cases = len(split_entries(config.dataset, config.root, options.split)) - len(dataset.left_out)
-    return Provenance(
-        method=trained.name,
-        split=options.split,
-        split_cases=split_cases,
-        epochs=trained.epochs,
-        seed=trained.seed,
-        parameters=trained.parameters,
-        weights=trained.weights,
-        command=" ".join([f"somamba {command}", *_words(options, config), *more]),
-    )
-
-
-def _words(options: Namespace, config: DataConfig) -> list[str]:
-    """Everything that decides the result; where files lie on this machine is nobody's business."""
-    path = Path(options.checkpoint)
-    checkpoint = Path(*path.parts[-2:]) if path.is_absolute() else path
-    words = [shlex.quote(str(checkpoint)), "--dataset", config.dataset, "--data $DATA"]
-    words += ["--split", options.split, "--protocol", config.protocol, "--acceleration", f"{config.acceleration:g}"]
-    words += ["--limit-cases", str(options.limit_cases)] if options.limit_cases is not None else []
-    return [*words, *(["--force"] if options.force else [])]

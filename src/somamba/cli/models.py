@@ -41,5 +41,12 @@ def main(arguments: list[str]) -> None:
             numbers = [f"{sum(p.numel() for p in network.parameters()):,}"]
         table.add_row(name, *numbers, entry.summary)
     console.print(table)
-    for citation in dict.fromkeys(entry.citation for entry in MODELS.values() if entry.citation != "-"):
-        console.print(citation, highlight=False)
+    console.print(
+        "Papers, and the licence of the public code that goes with them (ours is Apache-2.0):", highlight=False
+    )
+    cited: dict[str, str] = {}
+    for name, entry in MODELS.items():
+        cited.setdefault(entry.citation, f"{name}: {entry.citation} [{entry.licence}]")
+    for citation, line in cited.items():
+        if citation != "-":
+            console.print(line, highlight=False, markup=False)

@@ -14,6 +14,7 @@ Methods share a column only if they were measured on the same cases through the 
 examples:
   somamba table results/*.csv
   somamba table results/*.csv --format latex --layout blocks
+  somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership
   somamba table results/*.csv --format csv --metrics psnr ssim nmse"""
 
 
@@ -22,7 +23,9 @@ def main(arguments: list[str]) -> None:
     parser = teaching_parser("table", DESCRIPTION)
     parser.add_argument("files", nargs="+", type=Path, help="CSV files written by somamba evaluate")
     parser.add_argument("--format", choices=list(FORMATS), default="markdown", help="by default markdown")
-    parser.add_argument("--layout", choices=LAYOUTS, default="columns", help="accelerations as columns or as blocks")
+    parser.add_argument(
+        "--layout", choices=LAYOUTS, default="columns", help="accelerations as columns or as blocks, or routes ticked"
+    )
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["psnr", "ssim"], help="by default psnr ssim")
     options = parser.parse_args(arguments)
     rows = [row for path in options.files for row in read_rows(path)]

@@ -11,7 +11,7 @@ from somamba.native.memory import keep_pages
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
 from somamba.training.parallel import announced_rank
-from somamba.training.preview import preview
+from somamba.training.preview import Preview, preview
 from somamba.training.recipe import Recipe, read_recipe, recipe_parser
 
 RESUMABLE = 75
@@ -86,8 +86,8 @@ def describe(recipe: Recipe) -> str:
         "data": f"{data.dataset}, protocol {data.protocol}, {data.mask_kind} mask, x{data.acceleration:g}, "
         f"slices {' x '.join(map(str, found.shape))} (coils, y, x)",
         "training": f"{found.training_cases} cases, {found.training_slices} slices",
-        "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations(0)} times",
-        "steps": f"{plan.steps:,} of {recipe.batch_size} slices: {recipe.epochs} epochs of {plan.steps_per_epoch}",
+        "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations} times",
+        "steps": _steps(found, recipe),
         "machine": f"{found.device}, {found.threads} threads, {plan.micro_batch} slices in a forward pass",
         "speed": f"{recipe.batch_size / found.step_seconds:.2f} slices/s in training, a validation takes "
         f"{duration(found.validation_seconds)}",
@@ -95,6 +95,17 @@ def describe(recipe: Recipe) -> str:
     }
     width = max(map(len, lines))
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+
+
+def _steps(found: Preview, recipe: Recipe) -> str:
+    plan = found.plan
+    if not plan.timed:
+        return f"{plan.length:,} of {recipe.batch_size} slices: {recipe.epochs} epochs of {plan.steps_per_epoch}"
+    steps = plan.length / found.step_seconds
+    return (
+        f"{recipe.minutes:g} minutes of them, about {steps:,.0f} of {recipe.batch_size} slices: "
+        f"{steps / plan.steps_per_epoch:.2f} epochs"
+    )
 
 
 def _line(text: str) -> None:

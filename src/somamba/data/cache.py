@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from somamba.data.case import Entry, LeftOut
 from somamba.data.config import DataConfig
 from somamba.data.prepare import prepare
+from somamba.durable import flush_folder
 from somamba.errors import DataError, StorageError
 
 
@@ -136,20 +137,12 @@ def _write(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
-        _sync_folder(path.parent)
+        flush_folder(path.parent)
     except OSError as error:
         raise StorageError(_complaint(path, error)) from error
     finally:
         with contextlib.suppress(OSError):
             aside.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _complaint(path: Path, error: OSError) -> str:

@@ -1,6 +1,6 @@
 """What a network costs: parameters, and multiply-accumulates (MACs) counted three ways.
 
-module    as the paper counts: hooks on convolutions, linear layers, affine norms and pools. Misses the scan, FFTs
+module    as the paper counts: hooks on convolutions, linear layers, norms, pools, softmax. Misses the scan, FFTs
           and whatever is not a layer. This is the column to compare with the paper's "FLOPs".
 all       every matrix product and convolution that runs, layer or not; without scan and FFT.
 formula   scan and FFT, by formula: the scan's own arithmetic, whichever backend runs it, and 5 N log2 N operations
@@ -27,6 +27,7 @@ from somamba.scan.selective.inputs import SelectiveInputs
 from somamba.scan.selective.module import SelectiveScan
 
 NORM_OPERATIONS = 4  # an affine norm: subtract, divide, scale, shift; the counter the lineage used counts each as one
+SOFTMAX_OPERATIONS = 3  # exponential, sum, division
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,10 @@ def _pool(_module: Any, _inputs: Any, output: Tensor) -> int:
     return output.numel()
 
 
+def _softmax(_module: Any, _inputs: Any, output: Tensor) -> int:
+    return output.numel() * SOFTMAX_OPERATIONS
+
+
 _RULES: dict[type[nn.Module], Callable[..., int]] = {
     # a transposed convolution too is counted by its output, which over-counts strides: so does the lineage
     nn.modules.conv._ConvNd: _convolution,
@@ -167,4 +172,5 @@ _RULES: dict[type[nn.Module], Callable[..., int]] = {
     nn.modules.batchnorm._NormBase: _norm,  # group norms are unknown to the counter of the lineage
     nn.AvgPool2d: _pool,
     nn.AdaptiveAvgPool2d: _pool,
+    nn.Softmax: _softmax,
 }

@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from somamba.durable import replace_file
 from somamba.errors import InputError
-from somamba.inference.durable import replace_file
 
 METRICS = ("psnr", "ssim", "nmse")
 # A spreadsheet runs a cell that begins so; the quote itself is doubled to make reading exact.

@@ -6,13 +6,13 @@
     training.json         step and running numbers, likewise
     SHA256SUMS            as ``sha256sum --check`` reads it
 
-It is written and replaced whole (`somamba.inference.durable`). Reading checks every byte before any is used.
+It is written and replaced whole (`somamba.durable`). Reading checks every byte before any is used.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,12 @@ import yaml  # type: ignore[import-untyped]
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from somamba.durable import current, replace_folder
 from somamba.errors import InputError
-from somamba.inference.durable import current, replace_folder
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
 TENSORS, VALUES = "training.safetensors", "training.json"
+PARTS = (WEIGHTS, CONFIG, TENSORS, VALUES)
 LINE = re.compile(r"[0-9a-f]{64}  ([a-z.]+)")
 
 
@@ -68,18 +69,21 @@ def has_checkpoint(folder: Path) -> bool:
 
 def read_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint and check every byte of it against its SHA-256."""
-    files = _read_files(folder)
+    files = _read_files(folder, PARTS)
+    config = _config(folder, files)
     try:
-        config = yaml.safe_load(files[CONFIG])
         weights = safetensors.torch.load(files[WEIGHTS])
         training = None
         if VALUES in files and TENSORS in files:
             training = TrainingState(safetensors.torch.load(files[TENSORS]), json.loads(files[VALUES]))
-    except (SafetensorError, yaml.YAMLError, ValueError) as error:
+    except (SafetensorError, ValueError) as error:
         raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
-    if not isinstance(config, dict):
-        raise InputError(f"{folder / CONFIG} must hold a table of settings, it holds {type(config).__name__}.")
     return Checkpoint(weights, config, training)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What a checkpoint says of itself, without reading its weights; checked against its SHA-256 as well."""
+    return _config(folder, _read_files(folder, (CONFIG,)))
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str) -> None:
@@ -101,7 +105,17 @@ def weights_digest(weights: Mapping[str, Tensor]) -> str:
     return hashlib.sha256(_to_bytes(weights)).hexdigest()[:16] if weights else ""
 
 
-def _read_files(folder: Path) -> dict[str, bytes]:
+def _config(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    try:
+        config = yaml.safe_load(files[CONFIG])
+    except yaml.YAMLError as error:
+        raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
+    if not isinstance(config, dict):
+        raise InputError(f"{folder / CONFIG} must hold a table of settings, it holds {type(config).__name__}.")
+    return config
+
+
+def _read_files(folder: Path, wanted: Sequence[str]) -> dict[str, bytes]:
     place = current(folder)
     if not (place / SUMS).is_file():
         raise InputError(
@@ -109,15 +123,16 @@ def _read_files(folder: Path) -> dict[str, bytes]:
         )
     sums = (place / SUMS).read_bytes()
     found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
-    names = [match[1] for match in found if match]
-    if None in found or not {WEIGHTS, CONFIG} <= set(names) <= {WEIGHTS, CONFIG, TENSORS, VALUES}:
+    lines = {match[1]: f"{match[0]}\n".encode() for match in found if match}
+    if None in found or not {WEIGHTS, CONFIG} <= lines.keys() <= set(PARTS):
         raise InputError(f"{folder / SUMS} is damaged: it must name {WEIGHTS} and {CONFIG}, each with its SHA-256.")
     try:
-        files = {name: (place / name).read_bytes() for name in names}
+        files = {name: (place / name).read_bytes() for name in lines if name in wanted}
     except OSError as error:
         raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
-    if _sums(files) != sums:
-        bad = [name for name in names if _sums({name: files[name]}) not in sums]
+    true = {name: _sums({name: data}) for name, data in files.items()}
+    if b"".join((lines | true).values()) != sums:
+        bad = [name for name, line in true.items() if line != lines[name]]
         raise InputError(
             f"{folder} is damaged: SHA-256 of {', '.join(bad) or SUMS} differs. Copy it again; if it was read while it "
             "was being written, try again."

@@ -16,7 +16,7 @@ from somamba.physics.operator import LinearOperator
 from somamba.shapes import Images
 
 Mode = Literal["as_published", "+dc"]
-"""Of an image-domain network: as its paper has it, or with data consistency behind it."""
+"""Of an image-domain network: as its public code has it, or with data consistency behind it."""
 
 
 class ImageNetwork(Reconstructor):

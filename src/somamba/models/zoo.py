@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.fps_former.config import FpsFormerConfig
+from somamba.models.fps_former.model import FpsFormer
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.hifi_mamba.model import HiFiMamba
 from somamba.models.ista_net import ISTANet, ISTANetConfig
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.lmo.model import LMO
 from somamba.models.mamba_unet import MambaUNet, MambaUNetConfig
+from somamba.models.recon_former.config import ReconFormerConfig
+from somamba.models.recon_former.model import ReconFormer
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.trans_unet import TransUNet, TransUNetConfig
@@ -31,7 +35,7 @@ class Entry:
     """One line for people."""
     citation: str
     """The paper."""
-    licence: str = "Apache-2.0"
+    licence: str = "-"
     """Of the public code that goes with the paper, for those who want to use it; ours is written from the equations."""
 
 
@@ -51,7 +55,10 @@ MODELS: Registry[Entry] = Registry(
     "model",
     {
         "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
-        **{name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA) for name, config in VARIANTS.items()},
+        **{
+            name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA, "no public code")
+            for name, config in VARIANTS.items()
+        },
         "unet": Entry(
             UNetConfig(),
             UNet,
@@ -74,6 +81,21 @@ MODELS: Registry[Entry] = Registry(
             "ResNet-50, ViT-B/16 and a U-Net decoder, image domain",
             "Chen et al., TransUNet: Transformers Make Strong Encoders for Medical Image Segmentation, 2021",
             "Apache-2.0",
+        ),
+        "reconformer": Entry(
+            ReconFormerConfig(),
+            ReconFormer,
+            "recurrent pyramid transformer at three resolutions, five iterations",
+            "Guo et al., ReconFormer: Accelerated MRI Reconstruction Using Recurrent Transformer, IEEE TMI 2024",
+            "MIT",
+        ),
+        "fps_former": Entry(
+            FpsFormerConfig(),
+            FpsFormer,
+            "U-shaped transformer with frequency modulation and hybrid experts",
+            "Meng et al., Boosting ViT-based MRI Reconstruction from the Perspectives of Frequency Modulation, Spatial "
+            "Purification, and Scale Diversification, AAAI 2025",
+            "none stated",
         ),
         "mamba_unet": Entry(
             MambaUNetConfig(),

@@ -11,28 +11,30 @@ from somamba.report.tables import DATASETS, LOWER_IS_BETTER, Cell, Column, Line,
 
 PARTIAL_NOTE = "measured on a part of the split."
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
+LATEX |= {sign: f"\\{sign}" for sign in "&%$#_{}"} | {"→": r"$\to$", "Δ": r"$\Delta$"}
 
 
 def markdown(table: Table) -> str:
     """A pipe table; the best of a column is bold."""
-    heads = [*_labels(table), *(" ".join(_heading(column)) for column in table.columns)]
-    lines = [_pipe(heads), _pipe(["---"] * len(_labels(table)) + ["---:"] * len(table.columns))]
+    heads = [*_labels(table), *table.marks, *(" ".join(_heading(column)) for column in table.columns)]
+    rules = ["---"] * len(_labels(table)) + [":---:"] * len(table.marks) + ["---:"] * len(table.columns)
+    lines = [_pipe(heads), _pipe(rules)]
     for line in table.lines:
         labels = [_factor(line.acceleration)] if line.acceleration is not None else []
-        lines.append(_pipe([*labels, _plain(line.method), *map(_markdown_cell, line.cells)]))
+        marks = ["✓" if mark else "–" for mark in line.marks]
+        lines.append(_pipe([*labels, _plain(line.method), *marks, *map(_markdown_cell, line.cells)]))
     note = f"\n† {PARTIAL_NOTE}\n" if _partial(table) else ""
     return "\n".join(lines) + "\n" + note
 
 
 def latex(table: Table) -> str:
     r"""A ``tabular`` in the paper's dress (booktabs, multirow, ``\mstd{mean}{deviation}``)."""
-    labels = _labels(table)
+    labels = [*_labels(table), *table.marks]
     lines = [
-        r"% needs \usepackage{booktabs,multirow}",
+        r"% needs \usepackage{booktabs,multirow,amssymb}",
         r"\providecommand{\mstd}[2]{#1\raisebox{-0.35ex}{\tiny$\pm#2$}}",
         r"\providecommand{\bmstd}[2]{\textbf{#1}\raisebox{-0.35ex}{\tiny$\pm#2$}}",
-        rf"\begin{{tabular}}{{{'c' * (len(labels) - 1)}l{'c' * len(table.columns)}}}",
+        rf"\begin{{tabular}}{{{'c' * (len(_labels(table)) - 1)}l{'c' * (len(table.marks) + len(table.columns))}}}",
         r"\toprule",
         *_latex_heads(table, labels),
         r"\midrule",
@@ -49,13 +51,23 @@ def comma_separated(table: Table) -> str:
     """Method, dataset, acceleration, metric, mean and std: one line for each cell."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["method", "dataset", "acceleration", "metric", "mean", "std", "best", "whole_split"])
+    writer.writerow(["method", *table.marks, "dataset", "acceleration", "metric", "mean", "std", "best", "whole_split"])
     for line in table.lines:
         for column, cell in zip(table.columns, line.cells, strict=True):
             acceleration = column.acceleration if line.acceleration is None else line.acceleration
             if cell and acceleration is not None:
-                names = [safe_cell(line.method), safe_cell(column.dataset), f"{acceleration:g}", column.metric]
-                writer.writerow([*names, cell.mean, cell.std, int(cell.best), int(not cell.partial)])
+                names = [safe_cell(line.method), *map(int, line.marks), safe_cell(column.dataset)]
+                writer.writerow(
+                    [
+                        *names,
+                        f"{acceleration:g}",
+                        column.metric,
+                        cell.mean,
+                        cell.std,
+                        int(cell.best),
+                        int(not cell.partial),
+                    ]
+                )
     return text.getvalue()
 
 
@@ -113,7 +125,7 @@ def _latex_heads(table: Table, labels: Sequence[str]) -> list[str]:
     levels = 2 if table.columns[0].acceleration is None else 3
     lines = []
     for level in range(levels):
-        heads = [rf"\multirow{{{levels}}}{{*}}{{\textbf{{{label}}}}}" if level == 0 else "" for label in labels]
+        heads = [rf"\multirow{{{levels}}}{{*}}{{\textbf{{{_tex(label)}}}}}" if level == 0 else "" for label in labels]
         rules, start = [], len(labels) + 1
         for head, group in groupby(table.columns, key=lambda column: column[: level + 1]):
             width = len(list(group))
@@ -137,7 +149,8 @@ def _latex_head(column: Column, level: int) -> str:
 def _latex_block(acceleration: float | None, block: Sequence[Line]) -> list[str]:
     lines = []
     for number, line in enumerate(block):
-        cells = [_tex(line.method), *map(_latex_cell, line.cells)]
+        marks = [r"$\checkmark$" if mark else "--" for mark in line.marks]
+        cells = [_tex(line.method), *marks, *map(_latex_cell, line.cells)]
         if acceleration is not None:
             cells.insert(0, rf"\multirow{{{len(block)}}}{{*}}{{$\times {acceleration:g}$}}" if number == 0 else "")
         lines.append(" & ".join(cells) + r" \\")

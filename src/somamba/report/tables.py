@@ -1,8 +1,9 @@
 """Rows of results arranged as the paper prints them: methods down, datasets and accelerations across, best marked.
 
-Two layouts, the paper's two: ``columns`` (its Table 1) puts the accelerations side by side, ``blocks`` (its Table 2)
-one below the other. A column compares methods only on the same cases, measured through the same masks; anything else
-is refused, because the best of different things means nothing.
+Three layouts, the paper's: ``columns`` (its Table 1) puts the accelerations side by side, ``blocks`` (its Table 2) one
+below the other, and ``ownership`` (its Table 4) is the first with the routes of each SO-Mamba variant ticked. A column
+compares methods only on the same cases, measured through the same masks; anything else is refused, because the best of
+different things means nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,24 +12,34 @@ from typing import NamedTuple
 
 from somamba.errors import InputError
 from somamba.evaluation.rows import METRICS, Row, Setting, by_setting, spread
+from somamba.models.so_mamba.variants import VARIANTS
 
 # The paper's names in the paper's order; a name it does not have is shown as it is, after these.
 METHODS = {
     "zero_filled": "Zero-Filling",
     "unet": "UNet",
     "ista_net": "ISTA-Net",
-    "trans_unet": "TransUNet",
+    "transunet": "TransUNet",
     "mamba_unet": "Mamba-UNet",
-    "recon_former": "ReconFormer",
+    "reconformer": "ReconFormer",
     "fps_former": "FpsFormer",
     "lmo": "LMO",
     "hifi_mamba": "HiFi-Mamba",
+    "mamba_regularizer": "Mamba regularizer",
+    "sor_router": "+ SOR router",
+    "without_access": "w/o state access",
+    "without_outlet": "w/o output outlet",
+    "content_residency": "w/ content residency",
     "so_mamba": "SO-Mamba",
+    "tied_decay": "tied A/Δ",
+    "tied_interfaces": "tied B/C",
 }
 DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158", "acdc": "ACDC", "m4raw": "M4Raw"}
 DIGITS = {"psnr": 2, "ssim": 3, "nmse": 4}
 LOWER_IS_BETTER = ("nmse",)
-LAYOUTS = ("columns", "blocks")
+LAYOUTS = ("columns", "blocks", "ownership")
+ROUTES = {"router": "SOR", "residency": "G→u", "access": "Access", "outlet": "Outlet"}
+"""Fields of `Routes`, in the paper's order and by its names."""
 
 
 class Place(NamedTuple):
@@ -64,6 +75,8 @@ class Line(NamedTuple):
     acceleration: float | None
     cells: Sequence[Cell | None]
     """One for each column, None where nothing was measured."""
+    marks: Sequence[bool] = ()
+    """Which routes are open, one for each of the table's marks."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,8 @@ class Table:
 
     columns: Sequence[Column]
     lines: Sequence[Line]
+    marks: Sequence[str] = ()
+    """Headings of what is ticked between the method and its numbers."""
 
 
 def build_table(rows: Iterable[Row], *, layout: str = "columns", metrics: Sequence[str] = ("psnr", "ssim")) -> Table:
@@ -83,7 +98,7 @@ def build_table(rows: Iterable[Row], *, layout: str = "columns", metrics: Sequen
     found = _evaluations(by_setting(rows))
     _check_comparable(found)
     accelerations = sorted({place.acceleration for place in found})
-    blocks, across = ([None], accelerations) if layout == "columns" else (accelerations, [None])
+    blocks, across = (accelerations, [None]) if layout == "blocks" else ([None], accelerations)
     columns = [
         Column(dataset, metric, acceleration)
         for dataset in _ordered({place.dataset for place in found}, DATASETS)
@@ -94,8 +109,10 @@ def build_table(rows: Iterable[Row], *, layout: str = "columns", metrics: Sequen
     lines: list[Line] = []
     for block in blocks:
         methods = {place.method for place in found if block in (None, place.acceleration)}
-        lines += _lines(found, _ordered(methods, METHODS), columns, block)
-    return Table(columns, lines)
+        ordered = _ordered(methods, METHODS)
+        marks = [_routes(method) if layout == "ownership" else () for method in ordered]
+        lines += [line._replace(marks=m) for line, m in zip(_lines(found, ordered, columns, block), marks, strict=True)]
+    return Table(columns, lines, tuple(ROUTES.values()) if layout == "ownership" else ())
 
 
 def _lines(
@@ -107,6 +124,12 @@ def _lines(
         entries = [found.get(Place(method, column.dataset, acceleration or 0.0)) for method in methods]
         cells.append(_cells(entries, column.metric))
     return [Line(METHODS.get(m, m), block, [column[i] for column in cells]) for i, m in enumerate(methods)]
+
+
+def _routes(method: str) -> tuple[bool, ...]:
+    if method not in VARIANTS:
+        raise InputError(f"{method} is no variant of SO-Mamba, so it has no routes to tick; choose layout columns.")
+    return tuple(getattr(VARIANTS[method].routes, name) for name in ROUTES)
 
 
 def _cells(entries: Sequence[Sequence[Row] | None], metric: str) -> list[Cell | None]:

@@ -14,11 +14,11 @@ class Pace:
     """What the events of a run add up to: where it stands, how fast it is, how long it will take."""
 
     def __init__(self) -> None:
-        self.step = self.steps = self.first = 0
+        self.step = self.first = 0
+        self.best: float | None = None
         self._start: Event = {}
         self._last: Event = {}
         self._scores: Event = {}
-        self._best: float | None = None
         self._step_seconds = 0.0
         self._validation_seconds = 0.0
 
@@ -26,13 +26,29 @@ class Pace:
         """Take note of an event of the journal."""
         self.step = event["step"]
         if event["event"] == "start":
-            self._start, self.first, self.steps, self._best = event, event["step"], event["steps"], event["best"]
+            self._start, self.first, self.best = event, event["step"], event["best"]
         elif event["event"] == "step":
             self._last = event
             self._step_seconds += event["seconds"]
         elif event["event"] == "validation":
             self._scores, self._validation_seconds = event, event["seconds"]
-            self._best = event["psnr"] if event["improved"] else self._best
+            self.best = event["psnr"] if event["improved"] else self.best
+
+    @property
+    def length(self) -> int | float:
+        """The whole training, in steps or seconds of its budget; 0 before it starts."""
+        return self._start["length"] if self._start else 0
+
+    @property
+    def place(self) -> int | float:
+        """How far it is, in the same measure."""
+        timed = bool(self._start) and self._start["timed"]
+        return min(self.length, self._start["place"] + self._step_seconds) if timed else self.step
+
+    @property
+    def loss(self) -> float | None:
+        """Mean over the steps of the epoch; None before the first."""
+        return self._last.get("loss_mean")
 
     def seconds_left(self) -> float | None:
         """Time to the end at the pace of this session; None before the first step."""
@@ -40,21 +56,24 @@ class Pace:
         if not done:
             return None
         every = self._start["validate_every"]
-        validations = -(-self.steps // every) - self.step // every
-        return (self.steps - self.step) * self._step_seconds / done + validations * self._validation_seconds
+        validations = -(-self.length // every) - self.place // every
+        each = 1.0 if self._start["timed"] else self._step_seconds / done
+        return (self.length - self.place) * each + validations * self._validation_seconds
 
     def line(self) -> str:
         """Epoch, step, loss, PSNR, slices a second and time left."""
         if not self._start:
             return "starting"
-        per_epoch = self._start["steps_per_epoch"]
-        parts = [f"epoch {self.step / per_epoch:.2f}/{self.steps // per_epoch}", f"step {self.step}/{self.steps}"]
-        if self._last.get("loss_mean") is not None:
-            parts.append(f"loss {self._last['loss_mean']:.5f}")
+        epoch, of_epochs, of_steps = self.step / self._start["steps_per_epoch"], "", ""
+        if not self._start["timed"]:
+            of_epochs, of_steps = f"/{self.length // self._start['steps_per_epoch']}", f"/{self.length}"
+        parts = [f"epoch {epoch:.2f}{of_epochs}", f"step {self.step}{of_steps}"]
+        if self.loss is not None:
+            parts.append(f"loss {self.loss:.5f}")
         if self._scores:
             parts.append(f"PSNR {self._scores['psnr']:.2f} dB")
-        if self._best is not None:
-            parts.append(f"best {self._best:.2f}")
+        if self.best is not None:
+            parts.append(f"best {self.best:.2f}")
         left = self.seconds_left()
         if left is not None and self._step_seconds > 0:
             speed = (self.step - self.first) * self._start["batch_size"] / self._step_seconds
@@ -96,7 +115,7 @@ def live_display(console: Console) -> Iterator[Listener]:
 
         def hear(event: Event) -> None:
             pace.hear(event)
-            progress.update(task, completed=pace.step, total=pace.steps, description=pace.line())
+            progress.update(task, completed=pace.place, total=pace.length, description=pace.line())
             if event["event"] == "validation":
                 progress.console.print(pace.line())
 

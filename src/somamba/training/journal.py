@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from somamba.durable import replace_file
 from somamba.errors import StorageError
-from somamba.inference.durable import replace_file
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]

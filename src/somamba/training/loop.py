@@ -2,10 +2,12 @@
 
 A run is a folder: ``last/`` to resume from, ``best/`` the weights of the best validation, ``journal.jsonl``. Whatever
 happens in between (kill, signal, full disk, time limit), resuming ends with the same bytes as a run never interrupted,
-given the same number of processes and threads.
+given the same number of processes and threads. A budget of minutes (`Recipe.minutes`) gives that up: its schedule
+follows the clock, which resuming goes on to count but nobody can repeat.
 """
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -37,7 +39,14 @@ class Outcome(NamedTuple):
     progress: Progress
 
 
-def fit(recipe: Recipe, folder: Path, *, resume: bool = False, tell: Listener = lambda _event: None) -> Outcome:
+def fit(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    resume: bool = False,
+    tell: Listener = lambda _event: None,
+    stop: StopRequest | None = None,
+) -> Outcome:
     """Train as a recipe says; under ``torchrun`` together with the other processes.
 
     Args:
@@ -45,13 +54,15 @@ def fit(recipe: Recipe, folder: Path, *, resume: bool = False, tell: Listener = 
         folder: Where the run is kept.
         resume: Go on from ``folder/last`` where it is there.
         tell: Hears of every event, see `Journal`.
+        stop: A request that is listening already; by default one that listens as long as the training runs.
     """
     with joined(recipe.machine.device) as world:
         if recipe.machine.threads is not None:
             torch.set_num_threads(recipe.machine.threads)
         training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
         validation = spread_cases(validation, recipe.validation_cases)
-        return train(build_model(recipe), training, validation, recipe, folder, world=world, resume=resume, tell=tell)
+        model = build_model(recipe)
+        return train(model, training, validation, recipe, folder, world=world, resume=resume, tell=tell, stop=stop)
 
 
 def build_model(recipe: Recipe) -> Reconstructor:
@@ -73,6 +84,7 @@ def train(
     world: World,
     resume: bool = False,
     tell: Listener = lambda _event: None,
+    stop: StopRequest | None = None,
 ) -> Outcome:
     """Train a model on slices that are open already; see `fit`."""
     started = time.monotonic()
@@ -87,14 +99,15 @@ def train(
     world.wait()  # Nobody writes before everybody has read.
     keeper = Keeper(folder if world.leads else None, model, optimiser, recipe, _about(model, training, plan, world))
     path = folder / "journal.jsonl" if world.leads else None
-    with Journal(path, tell, keep=progress.includes) as journal, StopRequest() as request:
-        journal.write("start", step=progress.step, best=progress.best, **_numbers(model, recipe, plan, world))
+    listening = StopRequest() if stop is None else nullcontext(stop)
+    with Journal(path, tell, keep=progress.includes) as journal, listening as request:
+        journal.write("start", step=progress.step, **_numbers(model, recipe, plan, progress, world))
         stream = batches_from(progress.step, training, recipe, plan, world)
         stopping = False
         while not stopping:
-            if plan.validates_after(progress.step) and progress.validated < progress.step:
+            if plan.validation_due(progress):
                 progress = _validate(model, validation, progress, plan, world, keeper, journal)
-            if progress.step == plan.steps:
+            if plan.is_over(progress):
                 break
             began = time.monotonic()
             wishes = Wishes(
@@ -102,10 +115,13 @@ def train(
                 save=_over(keeper.age, recipe.machine.checkpoint_minutes),
             )
             seed_step(recipe, progress.step, world.rank)
-            rate = plan.schedule(progress.step)
+            rate = plan.rate(progress)
             result = take_step(model, optimiser, next(stream), recipe, rate=rate, world=world, wishes=wishes)
             progress = advance(progress, result, plan, recipe.optimiser)
             seconds = time.monotonic() - began
+            if plan.timed:
+                seconds = world.of_leader(seconds)
+                progress = replace(progress, seconds=progress.seconds + seconds)
             journal.write("step", step=progress.step, **result.facts(), loss_mean=progress.mean_loss, seconds=seconds)
             if result.wishes.save:
                 keeper.keep_last(progress)
@@ -133,7 +149,7 @@ def _validate(
     scores = {name: spread.mean for name, spread in summary(results).items()}
     improved = progress.best is None or scores["psnr"] > progress.best
     best = scores["psnr"] if improved else progress.best
-    progress = replace(progress, validated=progress.step, scores=scores, best=best)
+    progress = replace(progress, validated=progress.step, validated_seconds=progress.seconds, scores=scores, best=best)
     if improved:
         keeper.keep_best(progress)  # Before "last": whoever resumes there finds the best it speaks of.
     journal.write("validation", step=progress.step, **scores, improved=improved, seconds=time.monotonic() - began)
@@ -168,11 +184,14 @@ def _hands(world: World) -> dict[str, Any]:
     return {"device": world.device.type, "processes": world.size, "threads": torch.get_num_threads()}
 
 
-def _numbers(model: Reconstructor, recipe: Recipe, plan: Plan, world: World) -> dict[str, Any]:
+def _numbers(model: Reconstructor, recipe: Recipe, plan: Plan, progress: Progress, world: World) -> dict[str, Any]:
     return {
-        "steps": plan.steps,
-        "steps_per_epoch": plan.steps_per_epoch,
+        "best": progress.best,
+        "timed": plan.timed,
+        "length": plan.length,
+        "place": plan.place(progress),
         "validate_every": plan.validate_every,
+        "steps_per_epoch": plan.steps_per_epoch,
         "batch_size": recipe.batch_size,
         **_hands(world),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -184,6 +203,6 @@ def _over(seconds: float, minutes: float | None) -> bool:
 
 
 def _reason(progress: Progress, plan: Plan, request: StopRequest) -> Literal["finished", "time", "signal"]:
-    if progress.validated == plan.steps:
+    if plan.is_over(progress) and progress.validated == progress.step:
         return "finished"
     return "time" if request.signal is None else "signal"

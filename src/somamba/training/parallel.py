@@ -52,6 +52,10 @@ class World(Processes):
             for buffer in model.buffers():
                 distributed.broadcast(buffer, src=0)
 
+    def of_leader(self, value: float) -> float:
+        """The leader's value in every process: clocks differ, and all must go by one of them."""
+        return float(self.total(torch.tensor(value if self.leads else 0.0, dtype=torch.float64)))
+
     def wait(self) -> None:
         """Return when every process has come here."""
         self.total(torch.zeros(1))
@@ -65,8 +69,7 @@ def joined(device: str = "auto") -> Iterator[World]:
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
     """
     place = _device(device)
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if announced_size() == 1:
         yield World(device=place)
         return
     distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
@@ -79,6 +82,11 @@ def joined(device: str = "auto") -> Iterator[World]:
 def announced_rank() -> int:
     """The rank ``torchrun`` gave this process, known before the processes have joined; 0 alone."""
     return int(os.environ.get("RANK", "0"))
+
+
+def announced_size() -> int:
+    """How many processes ``torchrun`` started; 1 alone."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _device(name: str) -> torch.device:

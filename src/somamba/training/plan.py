@@ -1,5 +1,11 @@
-"""Steps of a training: how many, which slices each has, and after which of them validation is due."""
+"""Steps of a training: how many, which slices each has, and after which of them validation is due.
 
+Under a budget of minutes the clock takes the place of the step: what a recipe says in epochs is stretched over the
+budget in proportion, so that every network, fast or slow, has the same warm-up, the same cosine and the same number of
+validations in the same time.
+"""
+
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -15,6 +21,7 @@ from somamba.errors import ConfigError
 from somamba.training.parallel import World
 from somamba.training.recipe import Recipe
 from somamba.training.schedule import Schedule
+from somamba.training.state import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,9 +29,12 @@ class Plan:
     """What follows from a recipe, the number of slices and the number of processes."""
 
     steps_per_epoch: int
-    steps: int
-    validate_every: int
-    """Steps between validations."""
+    timed: bool
+    """Whether places in the training are seconds of a budget; else they are steps."""
+    length: int | float
+    """Of the whole training, in steps or seconds."""
+    validate_every: int | float
+    """Between validations, in steps or seconds."""
     share: int
     """Slices of a step that one process computes."""
     micro_batch: int
@@ -33,17 +43,31 @@ class Plan:
     """Slices of one forward pass of validation; the same for any number of processes, so that its scores are too."""
     schedule: Schedule
 
-    def validates_after(self, step: int) -> bool:
-        """Whether validation is due when ``step`` steps are done."""
-        return step > 0 and (step % self.validate_every == 0 or step == self.steps)
+    @property
+    def validations(self) -> int:
+        """How many there are in the whole training, the one at its end among them."""
+        # Shares of a budget may be off by a last bit, which is no validation of its own.
+        return math.ceil(self.length / self.validate_every - 1e-9)
 
-    def validations(self, step: int) -> int:
-        """How many validations are still to come when ``step`` steps are done."""
-        return -(-self.steps // self.validate_every) - step // self.validate_every
+    def place(self, progress: Progress) -> int | float:
+        """How far a training is: steps done, or seconds spent on them."""
+        return progress.seconds if self.timed else progress.step
 
-    def epochs(self, step: int) -> float:
-        """How often every slice has been seen."""
-        return step / self.steps_per_epoch
+    def rate(self, progress: Progress) -> float:
+        """The learning rate of the next step."""
+        return self.schedule(self.place(progress))
+
+    def is_over(self, progress: Progress) -> bool:
+        """Whether no step is left to take."""
+        return self.place(progress) >= self.length
+
+    def validation_due(self, progress: Progress) -> bool:
+        """Whether the weights of this moment are to be validated: one is due since the last, or this is the end."""
+        if progress.validated == progress.step:
+            return False
+        last = progress.validated_seconds if self.timed else progress.validated
+        passed = self.place(progress) // self.validate_every > last // self.validate_every
+        return passed or self.is_over(progress)
 
 
 def make_plan(recipe: Recipe, n_slices: int, processes: int = 1) -> Plan:
@@ -53,19 +77,24 @@ def make_plan(recipe: Recipe, n_slices: int, processes: int = 1) -> Plan:
     steps_per_epoch = n_slices // recipe.batch_size
     if steps_per_epoch == 0:
         raise ConfigError(f"batch_size={recipe.batch_size}, but there are only {n_slices} slices to train on.")
-    steps = recipe.epochs * steps_per_epoch
+    timed = recipe.minutes is not None
+    length = recipe.epochs * steps_per_epoch if recipe.minutes is None else 60 * recipe.minutes
+    epoch = length / recipe.epochs
+    validate_every, warmup = recipe.validate_every * epoch, recipe.optimiser.warmup_epochs * epoch
     share = recipe.batch_size // processes
     return Plan(
         steps_per_epoch=steps_per_epoch,
-        steps=steps,
-        validate_every=max(1, round(recipe.validate_every * steps_per_epoch)),
+        timed=timed,
+        length=length,
+        validate_every=validate_every if timed else max(1, round(validate_every)),
         share=share,
         micro_batch=min(share, recipe.machine.micro_batch or share),
         evaluation_batch=min(recipe.batch_size, recipe.machine.micro_batch or recipe.batch_size),
         schedule=Schedule(
             peak=recipe.optimiser.learning_rate,
-            warmup=round(recipe.optimiser.warmup_epochs * steps_per_epoch),
-            steps=steps,
+            warmup=warmup if timed else round(warmup),
+            length=length,
+            stride=0 if timed else 1,
             floor=recipe.optimiser.final_rate,
         ),
     )

@@ -13,7 +13,7 @@ from somamba.training.loop import build_model
 from somamba.training.parallel import World, joined
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.recipe import Recipe
-from somamba.training.state import seed_step
+from somamba.training.state import Progress, seed_step
 from somamba.training.step import Wishes, make_optimiser, take_step
 
 
@@ -40,7 +40,8 @@ class Preview:
     @property
     def seconds(self) -> float:
         """The whole training: steps and validations."""
-        return self.plan.steps * self.step_seconds + self.plan.validations(0) * self.validation_seconds
+        steps = self.plan.length * (1 if self.plan.timed else self.step_seconds)
+        return steps + self.plan.validations * self.validation_seconds
 
 
 def preview(recipe: Recipe) -> Preview:
@@ -57,7 +58,7 @@ def preview(recipe: Recipe) -> Preview:
 
         def step() -> None:
             seed_step(recipe, 0, world.rank)
-            take_step(model, optimiser, next(stream), recipe, rate=plan.schedule(0), world=world, wishes=nothing)
+            take_step(model, optimiser, next(stream), recipe, rate=plan.rate(Progress()), world=world, wishes=nothing)
 
         step()  # The first one allocates; it is not measured.
         first = validation.batch(range(min(plan.evaluation_batch, len(validation.cases[0].slices))))

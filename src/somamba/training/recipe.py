@@ -93,6 +93,8 @@ class Recipe:
     """Distance between the magnitude of the reconstruction and the target, mean over pixels."""
     epochs: int = 100
     """Passes over the training slices."""
+    minutes: float | None = None
+    """Train for so many minutes of steps, however many that are; what counts epochs then counts shares of this."""
     batch_size: int = 8
     """Slices of one step, over all processes. The paper is silent."""
     bf16: bool = False
@@ -110,7 +112,7 @@ class Recipe:
         wanted = type(MODELS[self.model].config)
         if not isinstance(self.network, wanted):
             raise ConfigError(f"model={self.model!r} needs network: {wanted.__name__}, got {self.network!r}.")
-        for name in ("epochs", "batch_size", "validate_every", "validation_cases"):
+        for name in ("epochs", "minutes", "batch_size", "validate_every", "validation_cases"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"{name}={value} must be positive.")
@@ -130,10 +132,17 @@ def recipe_parser(model: str) -> ArgumentParser:
     return parser
 
 
-def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a recipe from a YAML file, then apply overrides such as ``--optimiser.learning_rate=1e-4``."""
-    arguments = ["--config", str(path), *overrides]
-    parser = recipe_parser(model_named_in(arguments))
+def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[Mapping[str, Any]] = ()) -> Recipe:
+    """Read a recipe from a YAML file.
+
+    Args:
+        path: The file.
+        overrides: Options such as ``--optimiser.learning_rate=1e-4``; they come last.
+        changes: Tables like that of the file, whose values replace the file's, those of later ones first.
+    """
+    layers = [str(path), *(yaml.safe_dump(dict(table)) for table in changes if table)]
+    arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
+    parser = recipe_parser(_model_named_in(path, overrides, changes))
     try:
         values = vars(parser.instantiate(parser.parse_args(arguments)))
     except (argparse.ArgumentError, TypeError) as error:
@@ -141,18 +150,16 @@ def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     return Recipe(**{name: value for name, value in values.items() if name != "config"})
 
 
-def model_named_in(arguments: Sequence[str]) -> str:
-    """The model a command line asks for: its fields must be known before the rest can be parsed."""
+def _model_named_in(path: Path, overrides: Sequence[str], changes: Sequence[Mapping[str, Any]]) -> str:
+    """The model that is asked for: its fields must be known before the rest can be parsed."""
     first = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
-    first.add_argument("--config", type=Path)
     first.add_argument("--model")
     try:
-        found, _ = first.parse_known_args(list(arguments))
+        found, _ = first.parse_known_args(list(overrides))
     except argparse.ArgumentError as error:
         raise ConfigError(str(error)) from None
-    if found.model is None and found.config is not None:
-        found.model = _read_yaml(found.config).get("model")
-    return str(found.model or Recipe.model)
+    named = (table["model"] for table in reversed(changes) if table.get("model"))
+    return str(found.model or next(named, None) or read_yaml(path).get("model") or Recipe.model)
 
 
 def recipe_from_plain(values: Mapping[str, Any], *, source: str) -> Recipe:
@@ -181,7 +188,8 @@ def differences(recipe: Recipe, record: Mapping[str, Any]) -> list[str]:
     return [f"{n}: {theirs.get(n)} -> {mine.get(n)}" for n in names if mine.get(n) != theirs.get(n)]
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The table of settings that a YAML file holds."""
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -40,6 +40,10 @@ class Progress:
     """Highest PSNR on the validation cases."""
     scores: Mapping[str, float] = field(default_factory=dict)
     """Means of the last validation."""
+    seconds: float = 0.0
+    """Time that the steps took, counted under a budget of minutes only: elsewhere no clock decides a byte."""
+    validated_seconds: float = 0.0
+    """The same at the last validation."""
 
     @property
     def mean_loss(self) -> float | None:

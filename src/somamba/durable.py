@@ -25,7 +25,7 @@ def replace_file(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(new, content)
         new.rename(path)
-        _flush(path.parent)
+        flush_folder(path.parent)
 
 
 def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -37,11 +37,11 @@ def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         new.mkdir(parents=True)
         for name, content in files.items():
             _write(new / name, content)
-        _flush(new)
+        flush_folder(new)
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
-        _flush(folder.parent)
+        flush_folder(folder.parent)
         _remove(old)
 
 
@@ -62,7 +62,8 @@ def _write(path: Path, content: bytes) -> None:
         os.close(handle)
 
 
-def _flush(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
+    """Make the names in a folder last: a file that was renamed keeps its new name through a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from somamba.durable import current, replace_file, replace_folder
 from somamba.errors import StorageError
-from somamba.inference.durable import current, replace_file, replace_folder
 
 OLD = {"a": b"old", "b": b"old too"}
 NEW = {"a": b"n" * 3000, "c": b"new"}

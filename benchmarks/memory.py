@@ -1,0 +1,33 @@
+"""How the benchmarks measure memory: what one task adds to the resident set of a fresh process, at its peak."""
+
+import ctypes
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def added_megabytes(task: Callable[[], object]) -> float:
+    """Run a task once and say by how much it made the resident set grow, at most.
+
+    Called in a process of its own: freed memory that an earlier task left behind would be used again and not be seen.
+    """
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # What building the network freed is handed back, or the task would find it.
+    Path("/proc/self/clear_refs").write_text("5")  # The peak so far is forgotten.
+    before = _status("VmRSS")
+    task()
+    return _status("VmHWM") - before
+
+
+def in_child(code: str, threads: int) -> float:
+    """Run code that prints a number, in a fresh process that can import the benchmarks."""
+    code = f"import torch; torch.set_num_threads({threads}); {code}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=sys.path[0], check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def _status(field: str) -> float:
+    """A line of /proc/self/status in MB; getrusage would report the parent's peak if that was larger."""
+    return int(Path("/proc/self/status").read_text().split(f"{field}:")[1].split()[0]) / 1024

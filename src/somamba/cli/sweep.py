@@ -1,0 +1,152 @@
+"""``somamba sweep GRID``: train several networks one after another under one budget, and measure each."""
+
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Column, Table
+
+from somamba.cli.train import RESUMABLE
+from somamba.errors import ConfigError
+from somamba.native.memory import keep_pages
+from somamba.training.board import Board, live_board, plain_board
+from somamba.training.display import duration
+from somamba.training.grid import Grid, read_grid
+from somamba.training.journal import Event
+from somamba.training.parallel import announced_size
+from somamba.training.standing import Run, standing
+from somamba.training.summary import keep_summary, summary_table
+from somamba.training.sweep import Ending, Watcher, prepare_runs, sweep
+
+# What a machine decides and a result does not: left out of the command that a summary names.
+LOCAL = ("--data.path", "--data.cache", "--machine.")
+
+DESCRIPTION = """Train the runs of a grid one after another, under one budget, and measure each on the validation cases.
+
+A grid is a YAML file: a base recipe, minutes of training for every run (or none: then the recipe's epochs decide), and
+a list of runs, each with a name and what it does differently. Every field of a recipe is an option, for all runs.
+OUTPUT/NAME is a run like any other; its rows are in val.csv, and OUTPUT/GRID.csv has a line for each finished one.
+
+Started again, a sweep skips what is finished and resumes what was stopped; a run that failed is reported, tried again
+the next time, and does not keep the others from running. machine.max_minutes bounds the session, not the runs.
+Exit code: 0 when all runs are finished, 2 when one failed, 75 at the time limit, 128 + signal after a signal.
+
+examples:
+  somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path data/acdc --dry-run
+  somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path data/acdc --output runs/methods
+  somamba sweep recipes/acdc_cpu_x4_ownership.yaml --data.path data/acdc --seed 1 --output runs/seed1
+  somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership"""
+
+
+def main(arguments: list[str]) -> None:
+    """Parse, check everything, then train or tell; leave with 0 only when every run is finished."""
+    grid, options = parse(arguments)
+    runs = prepare_runs(grid, options.output)
+    chosen = [run for run in runs if run.name in options.only]
+    console = Console()
+    if options.dry_run:
+        console.print(plan_table(chosen))
+        print(_time_left(chosen))
+        return
+    keep_pages(4096)
+    if sys.stdout.isatty():
+        with live_board(chosen, console) as watch:
+            ending = sweep(chosen, watch=_with_summary(watch, runs, options))
+    else:
+        watch = plain_board(chosen, lambda text: print(text, flush=True))
+        ending = sweep(chosen, watch=_with_summary(watch, runs, options))
+    rows = keep_summary(options.summary, runs, options.command)
+    if rows:
+        console.print(summary_table(rows))
+    _leave(chosen, options.output, ending)
+
+
+def parse(arguments: list[str]) -> tuple[Grid, Namespace]:
+    """The grid, and the options about the session: output, only, dry_run; with them the summary and its command."""
+    session = ArgumentParser(
+        prog="somamba sweep",
+        usage="%(prog)s GRID [--output FOLDER] [--only NAME ...] [--dry-run] [--FIELD VALUE ...]",
+        description=DESCRIPTION,
+        formatter_class=RawDescriptionHelpFormatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    session.add_argument("--output", type=Path, help="folder of the sweep; by default runs/ and the name of the grid")
+    session.add_argument("--only", nargs="+", metavar="NAME", help="only these runs")
+    session.add_argument("--dry-run", action="store_true", help="check everything and say what would be done")
+    if {"-h", "--help"} & set(arguments):
+        print(session.format_help(), "somamba train --help lists the fields.", sep="\n")
+        sys.exit(0)
+    if not arguments or arguments[0].startswith("-"):
+        raise ConfigError("The grid comes first: somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path FOLDER")
+    if announced_size() > 1:
+        raise ConfigError("somamba sweep trains in one process. Under torchrun, train its runs by somamba train.")
+    path = Path(arguments[0])
+    options, fields = session.parse_known_args(arguments[1:])
+    grid = read_grid(path, fields)
+    options.output = options.output or Path("runs", path.stem)
+    options.summary = options.output / f"{path.stem}.csv"
+    options.command = command(path, fields)
+    options.only = options.only or list(grid.runs)
+    _ = [grid.runs[name] for name in options.only]  # The registry refuses a name that no run has.
+    return grid, options
+
+
+def command(path: Path, fields: Sequence[str]) -> str:
+    """What to type to train again, without the places of one machine."""
+    words = ["somamba sweep", shlex.quote(str(Path(*path.parts[-2:]))), "--data.path $DATA"]
+    skip = False
+    for word in fields:
+        skip = skip and not word.startswith("--")
+        if word.startswith("--"):
+            skip = word.startswith(LOCAL)
+        if not skip:
+            words.append(shlex.quote(word))
+    return " ".join(words)
+
+
+def plan_table(runs: Sequence[Run]) -> Table:
+    """What ``--dry-run`` prints."""
+    table = Table(Column("run", no_wrap=True), "model", "state")
+    for head in ("seed", "parameters", "done", "budget"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for run in runs:
+        done, recipe = standing(run), run.recipe
+        budget = f"{recipe.epochs} epochs" if run.budget is None else duration(run.budget)
+        steps = f"{done.steps:,} steps" if done.steps else "-"
+        table.add_row(run.name, recipe.model, done.state, str(recipe.seed), f"{run.parameters:,}", steps, budget)
+    return table
+
+
+def _time_left(runs: Sequence[Run]) -> str:
+    left = Board(runs).seconds_left()
+    if left is None:
+        return "No budget is set; somamba train RECIPE --model NAME --dry-run measures how long a run takes."
+    return f"{duration(left)} of training left; validations come on top."
+
+
+def _with_summary(watch: Watcher, runs: Sequence[Run], options: Namespace) -> Watcher:
+    """Keep the summary up to date as well: who looks before the end, or after a kill, finds what is finished."""
+
+    def both(name: str, event: Event) -> None:
+        watch(name, event)
+        if event["event"] == "state" and event["state"] == "finished":
+            keep_summary(options.summary, runs, options.command)
+
+    return both
+
+
+def _leave(runs: Sequence[Run], folder: Path, ending: Ending) -> None:
+    """Say how it ended, in words and by the exit code."""
+    for name, reason in ending.failures.items():
+        print(f"somamba: run {name!r} failed: {reason}", file=sys.stderr)
+    finished = sum(standing(run).state == "finished" for run in runs)
+    then = " The same command goes on." if finished < len(runs) else ""
+    print(f"{finished} of {len(runs)} runs are finished: {folder}.{then}")
+    if ending.reason != "finished":
+        sys.exit(RESUMABLE if ending.signal is None else 128 + ending.signal)
+    if ending.failures:
+        sys.exit(2)

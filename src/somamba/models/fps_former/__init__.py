@@ -1,0 +1,1 @@
+"""FPS-Former, part by part."""

@@ -1,0 +1,1 @@
+"""ReconFormer, part by part."""

@@ -1,0 +1,122 @@
+"""A sweep for people: a table that stays up to date on a terminal, lines elsewhere."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Column, Table
+
+from somamba.training.display import Pace, duration, plain_display
+from somamba.training.journal import Event, Listener
+from somamba.training.standing import Run, Standing, State, standing
+from somamba.training.sweep import Watcher
+
+OF_A_RUN = ("start", "step", "validation", "stop")
+COLOURS = {"training": "bold", "measuring": "bold", "finished": "green", "failed": "red", "stopped": "yellow"}
+
+
+@dataclass
+class Line:
+    """One run: where it stood when the sweep began, and what was heard of it since."""
+
+    run: Run
+    before: Standing
+    state: State
+    pace: Pace = field(default_factory=Pace)
+    measured: str = ""
+
+    def hear(self, event: Event) -> None:
+        """Take note of an event."""
+        if event["event"] in OF_A_RUN:
+            self.pace.hear(event)
+        elif event["event"] == "state":
+            self.state, self.measured = event["state"], ""
+        elif event["event"] == "measured":
+            self.measured = f" {event['done']}/{event['count']}"
+
+    def seconds_left(self) -> float | None:
+        """Of training; None where nobody can know yet."""
+        if self.state in ("finished", "measuring", "failed"):
+            return 0.0
+        left = self.pace.seconds_left()
+        if left is None and self.run.budget is not None:
+            return max(0.0, self.run.budget - self.before.seconds)
+        return left
+
+    def cells(self) -> list[str]:
+        """Name, state, step, loss, best PSNR and time left."""
+        best = self.before.best if self.pace.best is None else self.pace.best
+        left = self.seconds_left()
+        return [
+            escape(self.run.name),
+            f"[{COLOURS.get(self.state, 'dim')}]{self.state}{self.measured}[/]",
+            f"{self.pace.step or self.before.steps:,}",
+            "-" if self.pace.loss is None else f"{self.pace.loss:.5f}",
+            "-" if best is None else f"{best:.2f} dB",
+            "-" if left is None else duration(left) if left else "",
+        ]
+
+
+class Board:
+    """Where every run of a sweep stands."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.lines: dict[str, Line] = {}
+        for run in runs:
+            before = standing(run)
+            self.lines[run.name] = Line(run, before, before.state)
+
+    def hear(self, name: str, event: Event) -> None:
+        """Take note of an event of a run."""
+        self.lines[name].hear(event)
+
+    def seconds_left(self) -> float | None:
+        """Of training, over all runs; None where it is not known of one of them."""
+        left = [line.seconds_left() for line in self.lines.values()]
+        known = [seconds for seconds in left if seconds is not None]
+        return sum(known) if len(known) == len(left) else None
+
+    def table(self) -> Table:
+        """All runs, and how much training is left."""
+        left = self.seconds_left()
+        caption = None if left is None else f"{duration(left)} of training left"
+        table = Table(Column("run", no_wrap=True), "state", caption=caption)
+        for head in ("step", "loss", "best PSNR", "time left"):
+            table.add_column(head, justify="right", no_wrap=True)
+        for line in self.lines.values():
+            table.add_row(*line.cells())
+        return table
+
+
+@contextmanager
+def live_board(runs: Sequence[Run], console: Console) -> Iterator[Watcher]:
+    """A watcher that keeps a table up to date."""
+    board = Board(runs)
+    with Live(board.table(), console=console, refresh_per_second=2) as live:
+
+        def watch(name: str, event: Event) -> None:
+            board.hear(name, event)
+            live.update(board.table())
+
+        yield watch
+        live.update(board.table())
+
+
+def plain_board(runs: Sequence[Run], write: Callable[[str], object], *, every: float = 30.0) -> Watcher:
+    """A watcher that writes a line whenever a run changes its state, and its progress now and then."""
+    listeners: dict[str, Listener] = {}
+    places = {run.name: number for number, run in enumerate(runs, start=1)}
+
+    def watch(name: str, event: Event) -> None:
+        if event["event"] == "state":
+            note = f": {event['note']}" if event["note"] else ""
+            write(f"{name}  {event['state']} (run {places[name]} of {len(places)}){note}")
+        elif event["event"] in OF_A_RUN:
+            if name not in listeners:
+                listeners[name] = plain_display(lambda text: write(f"{name}  {text}"), every=every)
+            listeners[name](event)
+
+    return watch

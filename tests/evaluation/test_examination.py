@@ -1,0 +1,36 @@
+"""An examination says in its rows what to type to repeat it."""
+
+import pytest
+
+from somamba.data.config import DataConfig
+from somamba.data.phantom import write_phantom
+from somamba.evaluation.evaluate import evaluate
+from somamba.evaluation.examination import Examination, examine
+from somamba.inference.trained import open_model
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_phantom("acdc", folder / "acdc", cases={"train": 4, "test": 3}, slices=2)
+    return DataConfig(path=str(folder / "acdc"), cache=str(folder / "cache"), size=(16, 16))
+
+
+def test_the_rows_are_those_of_the_split(data):
+    asked = Examination(source="zero_filled", data=data, limit_cases=2)
+    batches = []
+    examined = examine(open_model("zero_filled"), asked, on_batch=lambda done, count: batches.append((done, count)))
+    rows = examined.rows()
+    assert [(row.case, row.psnr) for row in rows] == [(result.case, result.scores.psnr) for result in examined.results]
+    assert examined.results == evaluate(open_model("zero_filled").model, examined.dataset)
+    assert {(row.method, row.split, row.cases, row.split_cases) for row in rows} == {("zero_filled", "test", 2, 3)}
+    assert batches == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_the_command_names_what_decides_and_no_place(data):
+    asked = Examination(source="/somewhere/runs/x/best", data=data, split="val", limit_cases=3, force=True)
+    assert asked.command() == (
+        "somamba evaluate x/best --dataset acdc --data $DATA --split val --protocol magnitude --acceleration 4 "
+        "--limit-cases 3 --force"
+    )
+    assert "runs/x/best" in Examination(source="runs/x/best", data=data).command()
