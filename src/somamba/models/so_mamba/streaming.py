@@ -5,7 +5,7 @@ without anything in between, so their product is taken once instead of at every 
 """
 
 from collections.abc import Iterator
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from somamba.native.stream import StreamWeights, stream_block
 from somamba.shapes import Grid
 
 
+@runtime_checkable
 class UnitLike(Protocol):
     """What is read of a unit: `unit` imports this file, not the other way."""
 
