@@ -1,7 +1,7 @@
 """The readouts of an ISMRMRD (MRD version 1) file, for the reading process: heads as one table, readouts as arrays.
 
-A group of the file, usually ``dataset``, holds ``xml``, the header, and ``data``, a list of acquisitions: each a head, a
-trajectory and its samples of every coil, real and imaginary in turn.
+A group of the file, usually ``dataset``, holds ``xml``, the header, and ``data``, a list of acquisitions: each a head,
+a trajectory and its samples of every coil, real and imaginary in turn.
 """
 
 from typing import Any

@@ -100,24 +100,24 @@ def scan_from(stored: Stored) -> Scan:
     masked = partial(_masked, stored.volume.read, stored.mask)
     sample = _first_slice_with_signal(stored.path, Volume(shape=stored.volume.shape, read=masked))
     arrangement = find_arrangement(sample, stored.path, centred=stored.centred, may_be_rolled=stored.may_be_rolled)
-    turn = arrangement.transposed
-    rows = None if turn else stored.rows
+    # What the header says of the readout does not hold where rows turn out to be the phase encoding.
+    rows = None if arrangement.transposed else stored.rows
     arranged = torch.from_numpy(_arranged(sample[None], arrangement, rows)[0])
-    height, width = arranged.shape[-2:]
-    if stored.mask is not None and stored.mask.all() and not find_sampling(arranged).complete:
-        raise DataError(f"{stored.path}: its 'mask' says that all was acquired, but k-space has gaps.")
+    sampling = find_sampling(arranged)
+    height, width = stored.volume.shape[2:]
     return Scan(
         path=stored.path,
         format=stored.format,
         volume=Volume(
-            shape=(*stored.volume.shape[:2], height, width), read=partial(_read_arranged, masked, arrangement, rows)
+            shape=(*stored.volume.shape[:2], *arranged.shape[-2:]),
+            read=partial(_read_arranged, masked, arrangement, rows),
         ),
-        image_shape=(height, min(width, stored.columns or width)),
+        image_shape=(rows or height, min(width, stored.columns or width)),
         volumes=stored.volumes,
-        voxel=(stored.voxel[0], stored.voxel[2], stored.voxel[1]) if turn and stored.voxel else stored.voxel,
-        noise=noise_of_edges(arranged, find_sampling(arranged)),
-        coil_maps=None if stored.maps is None else arranged_maps(stored.maps, turn),
-        transposed=turn,
+        voxel=stored.voxel,
+        noise=noise_of_edges(arranged, sampling),
+        coil_maps=None if stored.maps is None else arranged_maps(stored.maps, arrangement.transposed),
+        transposed=arrangement.transposed,
         notes=(*stored.notes, *arrangement.notes()),
     )
 

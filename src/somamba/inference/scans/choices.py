@@ -20,6 +20,6 @@ class Choices:
             return
         if len(set(self.axes)) != len(self.axes) or not {"y", "x"} <= set(self.axes) <= set(AXES):
             raise ConfigError(
-                f"axes {','.join(self.axes)!r} are not understood. Name each axis of the array once, in its order, from "
-                "slices, coils, y, x; y and x must be there: for example y,x,coils."
+                f"axes {','.join(self.axes)!r} are not understood. Name each axis of the array once, in its order, "
+                "from slices, coils, y, x; y and x must be there: for example y,x,coils."
             )

@@ -4,8 +4,6 @@ M4Raw and many others use it too. ``mask`` and coil maps are used where they are
 the readout is oversampled.
 """
 
-from pathlib import Path
-
 from somamba.data.files import FileInfo
 from somamba.data.readers.header import voxel_size
 from somamba.errors import DataError
@@ -25,7 +23,8 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> Scan:
     if "kspace" not in contents.arrays and "kspace" not in contents.refused:
         raise DataError(f"{path}: {_without_kspace(contents)}")
     refuse_trajectories(contents)
-    axes = 3 if len(contents.arrays.get("kspace", ((), None))[0]) == 3 else 4
+    declared = contents.arrays.get("kspace")
+    axes = 3 if declared is not None and len(declared.shape) == 3 else 4
     info = contents.array("kspace", axes=axes, kinds="c")
     header, notes = _header(contents)
     rows = info.shape[-2]

@@ -12,18 +12,18 @@ WORDS = {"R": "right", "L": "left", "A": "anterior", "P": "posterior", "S": "sup
 
 def stack_affine(
     *,
-    read: NDArray[np.float64],
-    phase: NDArray[np.float64],
+    along_x: NDArray[np.float64],
+    along_y: NDArray[np.float64],
     through: NDArray[np.float64],
     positions: NDArray[np.float64],
     voxel: tuple[float, float, float],
     image_shape: tuple[int, int],
 ) -> NDArray[np.float64] | None:
-    """The affine of slices whose rows follow the readout and whose columns follow the phase encoding.
+    """The affine of a stack of parallel slices.
 
     Args:
-        read: Direction in which row numbers grow.
-        phase: Direction in which column numbers grow.
+        along_x: Direction in which column numbers grow, of length 1.
+        along_y: Direction in which row numbers grow.
         through: Direction from slice to slice.
         positions: Centre of every slice, (slices, 3) in mm.
         voxel: Size along (slices, y, x).
@@ -32,7 +32,7 @@ def stack_affine(
     Returns:
         The affine, or None where directions are missing, are not perpendicular, or slices are not evenly spaced.
     """
-    directions = np.stack([phase, read, through], axis=1)
+    directions = np.stack([along_x, along_y, through], axis=1)
     if not np.allclose(directions.T @ directions, np.eye(3), atol=TOLERANCE):
         return None
     steps = np.diff(positions, axis=0)
@@ -41,7 +41,7 @@ def stack_affine(
         if not np.allclose(steps, steps[0], atol=TOLERANCE * np.linalg.norm(steps[0])):
             return None
         step = steps[0]
-    columns = np.stack([phase * voxel[2], read * voxel[1], step], axis=1)
+    columns = np.stack([along_x * voxel[2], along_y * voxel[1], step], axis=1)
     origin = positions[0] - columns[:, 0] * (image_shape[1] // 2) - columns[:, 1] * (image_shape[0] // 2)
     affine = np.eye(4)
     affine[:3, :3] = LPS_TO_RAS @ columns
@@ -51,8 +51,8 @@ def stack_affine(
 
 def orientation(affine: NDArray[np.float64]) -> str:
     """Where columns, rows and slices go, in words."""
-    codes = aff2axcodes(affine)
+    codes = aff2axcodes(affine)  # type: ignore[no-untyped-call]
     directions = (
-        f"{axis} to {WORDS[str(code)]}" for axis, code in zip(("x", "y", "slices"), codes, strict=True) if code
+        f"{axis} to {WORDS[str(code)]}" for axis, code in zip(("columns", "rows", "slices"), codes, strict=True) if code
     )
     return ", ".join(directions)

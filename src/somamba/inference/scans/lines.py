@@ -49,14 +49,10 @@ class Lines:
     def read(self, numbers: Int[np.ndarray, " lines"]) -> list[NDArray[np.complex64]]:
         """Readouts (coils, samples) of these lines, neighbours at once."""
         sizes = self.heads[:, [COLUMNS.index("active_channels"), COLUMNS.index("number_of_samples")]]
+        breaks = 1 + np.flatnonzero((np.diff(numbers) != 1) | (np.diff(sizes[numbers], axis=0) != 0).any(axis=1))
         readouts: list[NDArray[np.complex64]] = []
-        first = 0
-        for last in range(1, len(numbers) + 1):
-            if last < len(numbers) and numbers[last] == numbers[last - 1] + 1:
-                if (sizes[numbers[last]] == sizes[numbers[first]]).all():
-                    continue
-            readouts += list(read(self.path, f"{self.group}/data", int(numbers[first]), int(numbers[last - 1]) + 1))
-            first = last
+        for run in np.split(numbers, breaks):
+            readouts += list(read(self.path, f"{self.group}/data", int(run[0]), int(run[-1]) + 1))
         return readouts
 
 
@@ -78,18 +74,16 @@ def imaging_lines(lines: Lines, *, separate_calibration: bool) -> tuple[NDArray[
         raise DataError(f"{lines.path}: none of its {len(lines.heads)} acquisitions belongs to a picture.")
     if (usable & lines.flagged(REVERSE)).any():
         raise DataError(
-            f"{lines.path}: some readouts run backwards (echo-planar imaging), which needs a phase correction that is not "
-            "done here. Correct them first and store plain Cartesian lines."
+            f"{lines.path}: some readouts run backwards (echo-planar imaging), which needs a phase correction that is "
+            "not done here. Correct them first and store plain Cartesian lines."
         )
     if np.ptp(lines.column("kspace_encode_step_2")[usable]) > 0:
         raise DataError(
-            f"{lines.path}: it is 3-D, encoded along a second phase direction. Only 2-D slices are read: transform along "
-            "kspace_encode_step_2 first and store its partitions as slices."
+            f"{lines.path}: it is 3-D, encoded along a second phase direction. Only 2-D slices are read: transform "
+            "along kspace_encode_step_2 first and store its partitions as slices."
         )
     if (coils := np.unique(lines.column("active_channels")[usable])).size != 1:
-        raise DataError(
-            f"{lines.path}: its lines were received with {coils.astype(int).tolist()} coils; one number is read."
-        )
+        raise DataError(f"{lines.path}: its lines have {coils.astype(int).tolist()} coils; they must have the same.")
     return np.flatnonzero(imaging), np.flatnonzero(calibration)
 
 

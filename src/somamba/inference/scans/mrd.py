@@ -1,8 +1,10 @@
-"""ISMRMRD (MRD version 1) files: readouts put in their places, slice by slice, oversampling trimmed."""
+"""ISMRMRD (MRD version 1) files: readouts put in their places, slice by slice, oversampling trimmed.
+
+In pictures of this format the readout runs along the columns; here it is the rows of k-space, as everywhere in somamba.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,7 +15,6 @@ from somamba.data.files import FileInfo
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
 from somamba.inference.scans import lines as heads
-from somamba.inference.scans.choices import Choices
 from somamba.inference.scans.geometry import stack_affine
 from somamba.inference.scans.header import Header, read_header
 from somamba.inference.scans.lines import FRAME, Lines
@@ -65,7 +66,8 @@ class Grid:
             first, used = self._placed(number, readout)
             kspace[:, first : first + used.shape[1], column] += used
             times[column] += 1
-        return kspace / np.maximum(times, 1)
+        kspace /= np.maximum(times, 1)
+        return kspace
 
     def _placed(self, number: int, readout: NDArray[np.complex64]) -> tuple[int, NDArray[np.complex64]]:
         """The first row of a readout, and its samples without those that are to be dropped."""
@@ -76,13 +78,13 @@ class Grid:
         first = self.shape[0] // 2 - (center - before)
         if used.shape[1] == 0 or first < 0 or first + used.shape[1] > self.shape[0]:
             raise DataError(
-                f"{self.lines.path}: acquisition {number} has {readout.shape[1]} samples with their centre at {center}, "
-                f"which does not fit into a readout of {self.shape[0]} (encodedSpace of the header)."
+                f"{self.lines.path}: acquisition {number} has {readout.shape[1]} samples with their centre at {center}; "
+                f"that does not fit into a readout of {self.shape[0]} (encodedSpace of the header)."
             )
         return first, used
 
 
-def open_mrd(contents: FileInfo, group: str, choices: Choices) -> Scan:
+def open_mrd(contents: FileInfo, group: str) -> Scan:
     """A file whose table of contents was read."""
     path = contents.path
     header = read_header(contents.texts[f"{group}/xml"], path)
@@ -97,11 +99,10 @@ def open_mrd(contents: FileInfo, group: str, choices: Choices) -> Scan:
     middle = torch.from_numpy(grid.assemble(numbers[len(numbers) // 2]))
     shape = (len(numbers), *middle.shape)
     volumes = _volumes(frames)
-    spacing = (header.wanted.spacing(2), header.encoded.spacing(0), header.encoded.spacing(1))
-    if grid.rows == grid.shape[0] and header.trimmed(0) < grid.rows:
-        # The header's readout is wrong by its oversampling.
-        spacing = (spacing[0], spacing[1] * header.trimmed(0) / grid.rows, spacing[2])
-    image_shape = (grid.rows, header.trimmed(1))
+    # Where the header is wrong about oversampling, its readout is shorter than it says.
+    readout = min(header.encoded.view[0], header.wanted.view[0]) / grid.rows
+    voxel = (header.wanted.spacing(2), header.encoded.spacing(1), readout)
+    image_shape = (header.trimmed(1), grid.rows)
     return Scan(
         path=path,
         format="ISMRMRD (MRD version 1)",
@@ -110,10 +111,11 @@ def open_mrd(contents: FileInfo, group: str, choices: Choices) -> Scan:
         ),
         image_shape=image_shape,
         volumes=volumes,
-        voxel=spacing,
-        affine=_affine(lines, numbers[: len(numbers) // volumes], spacing, image_shape),
+        voxel=voxel,
+        affine=_affine(lines, numbers[: len(numbers) // volumes], voxel, image_shape),
         noise=_noise(lines, header, imaging) or noise_of_edges(middle, find_sampling(middle)),
         reference=_reference(grid, frames, heads.frames(lines, calibration), shape) if calibration.size else None,
+        transposed=True,
         notes=(*notes, *_notes(lines, frames, calibration)),
     )
 
@@ -128,15 +130,15 @@ def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[Grid, list[str]
         return grid, []
     if _fills_readout(header, grid, frames):
         return grid, [
-            f"The header says that the readout is oversampled ({height} samples for {rows} rows), but the object fills all "
-            f"of it and pixels would not be square: it was not trimmed."
+            f"The header says that the readout is oversampled ({height} samples for {rows} rows), but the object fills "
+            "all of it and pixels would not be square: it was not trimmed."
         ]
     note = f"The oversampled readout was trimmed from {height} to {rows} samples."
     return Grid(lines, (height, width), rows, shift), [note]
 
 
 def _fills_readout(header: Header, grid: Grid, frames: Frames) -> bool:
-    """Whether the header is wrong about oversampling: square pixels only without it, and signal all over the readout."""
+    """Whether the header is wrong about oversampling: square pixels only without it, and signal all over."""
     spacing = header.encoded.spacing(0), header.encoded.spacing(1)
     without = header.wanted.view[0] / grid.shape[0]
     if abs(spacing[0] / spacing[1] - 1) < SQUARE or not abs(without / spacing[1] - 1) < SQUARE:
@@ -175,8 +177,8 @@ def _affine(
 ) -> NDArray[np.float64] | None:
     first = int(slices[0][0])
     return stack_affine(
-        read=lines.vector("read_dir", first),
-        phase=lines.vector("phase_dir", first),
+        along_x=lines.vector("read_dir", first),
+        along_y=lines.vector("phase_dir", first),
         through=lines.vector("slice_dir", first),
         positions=np.stack([lines.vector("position", int(numbers[0])) for numbers in slices]),
         voxel=voxel,
@@ -186,7 +188,7 @@ def _affine(
 
 def _reference(grid: Grid, frames: Frames, calibration: Frames, shape: tuple[int, ...]) -> Volume | None:
     """The calibration scan of every picture: its own, or the first one of its slice."""
-    by_slice = {key[-1]: numbers for key, numbers in reversed(calibration.items())}
+    by_slice = {key[-1]: numbers for key, numbers in reversed(list(calibration.items()))}
     chosen = [calibration.get(key, by_slice.get(key[-1])) for key in frames]
     found = [numbers for numbers in chosen if numbers is not None]
     if len(found) != len(frames):
@@ -201,6 +203,9 @@ def _notes(lines: Lines, frames: Frames, calibration: NDArray[np.int64]) -> list
         notes.append(f"Pictures are numbered by {', '.join(names)}.")
     if any(lines.column("average")[numbers].any() for numbers in frames.values()):
         notes.append("Averages were added up.")
+    steps = lines.column("kspace_encode_step_1")
+    if len({tuple(np.unique(steps[numbers])) for numbers in frames.values()}) > 1:
+        notes.append("Not all pictures were sampled in the same way.")
     if calibration.size:
         notes.append(f"{calibration.size} lines are a separate calibration scan: used for coil maps, not for pictures.")
     if others := int((lines.column("encoding_space_ref") != 0).sum()):

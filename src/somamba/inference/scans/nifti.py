@@ -10,7 +10,6 @@ from somamba.data.case import Volume
 from somamba.data.files import inspect, read
 from somamba.errors import DataError
 from somamba.inference.scans.arrays import Buffered
-from somamba.inference.scans.choices import Choices
 from somamba.inference.scans.scan import Scan
 from somamba.physics.fourier import fft2c
 
@@ -20,7 +19,7 @@ NOTE = (
 )
 
 
-def open_nifti(path: Path, choices: Choices) -> Scan:
+def open_nifti(path: Path) -> Scan:
     """A stack of images; of a series (x, y, z, time), one volume after the other."""
     contents = inspect(path)
     shape = contents.arrays["image"].shape

@@ -38,8 +38,9 @@ def refuse_trajectories(contents: FileInfo) -> None:
     """Only Cartesian k-space is reconstructed."""
     if found := [key for key in TRAJECTORY_KEYS if key in contents.arrays]:
         raise DataError(
-            f"{contents.path}: it holds {found[0]!r}, so its samples do not lie on a grid (radial, spiral). Only Cartesian "
-            "k-space is read: regrid it first, for example with BART: bart nufft -i traj ksp img; bart fft -u 3 img grid."
+            f"{contents.path}: it holds {found[0]!r}, so its samples do not lie on a grid (radial, spiral). Only "
+            "Cartesian k-space is read: regrid it first, for example with BART: "
+            "bart nufft -i traj ksp img; bart fft -u 3 img grid."
         )
 
 

@@ -122,7 +122,18 @@ def _open_hdf5(path: Path, choices: Choices) -> Scan:
         return open_fastmri(contents, choices)
     if len(groups) > 1:
         raise DataError(f"{path}: it holds several measurements ({', '.join(groups)}). Store one of them in a file.")
-    return open_mrd(contents, groups[0], choices)
+    _check_fixed(path, choices)
+    return open_mrd(contents, groups[0])
+
+
+def _open_nifti(path: Path, choices: Choices) -> Scan:
+    _check_fixed(path, choices)
+    return open_nifti(path)
+
+
+def _check_fixed(path: Path, choices: Choices) -> None:
+    if choices.centred is not None:
+        raise ConfigError(f"{path}: whether k-space is centred is fixed by this format; leave it out.")
 
 
 OPENERS: dict[str, Callable[[Path, Choices], Scan]] = {
@@ -132,6 +143,6 @@ OPENERS: dict[str, Callable[[Path, Choices], Scan]] = {
     ".npy": open_npy,
     ".npz": open_npz,
     ".cfl": open_cfl,
-    ".nii.gz": open_nifti,
-    ".nii": open_nifti,
+    ".nii.gz": _open_nifti,
+    ".nii": _open_nifti,
 }

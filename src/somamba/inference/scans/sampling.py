@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from jaxtyping import Bool, Complex
@@ -61,9 +62,10 @@ def find_sampling(kspace: Complex[Tensor, "coils y x"]) -> Sampling:
     if lines:
         sampled = rectangle
     pattern = columns[None, :] if lines and bool(rows.all()) else sampled
-    span = Region(_span(rows), _span(columns))
+    # The edge of scattered samples is ragged by chance.
+    span = Region(_span(rows), _span(columns)) if lines else Region(*(slice(0, size) for size in sampled.shape))
     calibration = _calibration(sampled)
-    kind = _kind(columns, span, calibration) if lines and _gapless(rows) else _kind_2d(rows, columns, lines=lines)
+    kind = _kind(columns, span, calibration) if lines and _gapless(rows) else _kind_2d(columns, lines=lines)
     mask = SamplingMask(pattern.clone(), "found", 1.0)
     return Sampling(mask, span, calibration, kind)
 
@@ -84,13 +86,13 @@ def _kind(columns: Bool[Tensor, " x"], span: Region, calibration: Region | None)
     center = range(0) if calibration is None else range(calibration.columns.start, calibration.columns.stop)
     parts = [line for line in lines if line < center.start], [line for line in lines if line >= center.stop]
     # A regular line may border the centre and be taken for a part of it, so only lines outside count.
-    steps = Counter(second - first for part in parts for first, second in zip(part, part[1:], strict=False))
+    steps = Counter(second - first for part in parts for first, second in pairwise(part))
     if len(steps) == 1:
         return f"every {_ordinal(next(iter(steps)))} column" + (" and the centre" if len(center) > 1 else "")
     return "irregular columns" + (" and the centre" if len(center) > 1 else "")
 
 
-def _kind_2d(rows: Bool[Tensor, " y"], columns: Bool[Tensor, " x"], *, lines: bool) -> str:
+def _kind_2d(columns: Bool[Tensor, " x"], *, lines: bool) -> str:
     if lines and bool(columns.all()):
         return "whole rows, with gaps between them"
     return "whole rows and columns, with gaps between them" if lines else "scattered samples in both directions"
@@ -115,6 +117,6 @@ def _gapless(lines: Bool[Tensor, " lines"]) -> bool:
 def _span(lines: Bool[Tensor, " lines"]) -> slice:
     """From the first to the last line that could have been acquired."""
     found = lines.nonzero().flatten().tolist()
-    gap = max((second - first - 1 for first, second in zip(found, found[1:], strict=False)), default=0)
+    gap = max((second - first - 1 for first, second in pairwise(found)), default=0)
     before, after = found[0], len(lines) - 1 - found[-1]
     return slice(before if before > gap else 0, found[-1] + 1 if after > gap else len(lines))

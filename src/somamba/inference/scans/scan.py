@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Complex
+from jaxtyping import Complex, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -40,13 +40,13 @@ class Scan:
     volume: Volume
     """``(slices, coils, y, x)`` complex64, zero where nothing was acquired."""
     image_shape: tuple[int, int]
-    """Rows and columns of the picture that is wanted, cut out of the centre of the reconstructed one."""
+    """Rows and columns of the picture that `picture` makes of a reconstructed image."""
     volumes: int = 1
     """How often the stack of slices was scanned: frames, echoes, repetitions."""
     voxel: tuple[float, float, float] | None = None
-    """Size in mm along ``(slices, y, x)``."""
+    """Size in mm along the slices, rows and columns of the picture."""
     affine: NDArray[np.float64] | None = None
-    """From ``(x, y, slice)`` within ``image_shape`` to mm, right, anterior, superior: the affine of a NIfTI file."""
+    """From column, row and slice of the picture to mm, right, anterior, superior: the affine of a NIfTI file."""
     noise: Noise | None = None
     coil_maps: Volume | None = None
     """``(1 or slices, coils, y, x)`` complex64, where they were given."""
@@ -55,7 +55,7 @@ class Scan:
     simulated: bool = False
     """The file holds magnitudes only; k-space is computed from them."""
     transposed: bool = False
-    """Rows and columns were exchanged on reading, so that columns are the phase encoding; pictures go the other way."""
+    """Rows of k-space are columns of the picture: they were exchanged so that columns are the phase encoding."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 
@@ -91,6 +91,12 @@ class Scan:
     def sampling(self, index: int) -> Sampling:
         """What was acquired of one slice."""
         return find_sampling(self.kspace(index))
+
+    def picture(self, image: Shaped[Tensor, "*any y x"]) -> Shaped[Tensor, "*any rows columns"]:
+        """A reconstructed image as people want it: the right way round, without oversampled margins."""
+        turned = image.mT if self.transposed else image
+        top, left = (size // 2 - wanted // 2 for size, wanted in zip(turned.shape[-2:], self.image_shape, strict=True))
+        return turned[..., top : top + self.image_shape[0], left : left + self.image_shape[1]]
 
     def maps(self, index: int) -> Complex[Tensor, "coils y x"] | None:
         """The coil maps given for one slice, if any."""
