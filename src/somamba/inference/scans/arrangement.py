@@ -74,13 +74,13 @@ def find_arrangement(
     if corner or may_be_rolled:
         scale = values.abs().max()
         image = ifft2c(values / scale).abs().square().sum(dim=0)
-        rolled = bool(_middle(torch.fft.fftshift(image), 4) > ROLLED * _middle(image, 4))
+        rolled = bool(_middle(torch.fft.fftshift(image), 1 / 2) > ROLLED * _middle(image, 1 / 2))
     return Arrangement(corner=corner, rolled=rolled, transposed=phase_encodes_rows(values))
 
 
 def _found_centred(energy: Float[Tensor, "y x"], path: Path) -> bool:
     """Whether the energy lies in the middle, or in the corners; neither is no k-space."""
-    middle, corners = (_share(_middle(turned, 8 / 3), energy) for turned in (energy, torch.fft.fftshift(energy)))
+    middle, corners = (_share(_middle(turned, 1 / 4), energy) for turned in (energy, torch.fft.fftshift(energy)))
     if not max(middle, corners) >= KSPACE_SHARE:
         raise DataError(
             f"{path}: this does not look like k-space: {middle:.0%} of the energy is in the middle and {corners:.0%} "
@@ -94,7 +94,7 @@ def _share(part: Float[Tensor, ""], energy: Float[Tensor, "y x"]) -> float:
     return float(part / energy.sum())
 
 
-def _middle(energy: Float[Tensor, "y x"], margin: float) -> Float[Tensor, ""]:
-    """Sum of what is left when a share ``1 / margin`` is cut off on each side."""
-    top, left = (int(size / margin) for size in energy.shape)
+def _middle(energy: Float[Tensor, "y x"], share: float) -> Float[Tensor, ""]:
+    """Sum over the middle of both axes, a share of each."""
+    top, left = (int(size * (1 - share) / 2) for size in energy.shape)
     return energy[top : energy.shape[0] - top, left : energy.shape[1] - left].sum()

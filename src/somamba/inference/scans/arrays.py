@@ -69,7 +69,11 @@ def _read_axes(
     values = np.expand_dims(values, [place for place, axis in enumerate(AXES) if axis not in axes])
     if not lazy:
         values = values[start:stop]
-    return values.astype(np.complex64, copy=False)
+    with np.errstate(over="ignore"):
+        values = values.astype(np.complex64, copy=False)
+    if not np.isfinite(values).all():
+        raise DataError(f"{path}: values of {name!r} are too large for single precision; scale them down.")
+    return values
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,8 @@ def cfl_volume(path: Path) -> Volume:
     frames, coils, partitions, phases, readout = inspect(path).arrays["array"].shape
     if readout == 1 or (readout == 3 and coils == 1):
         raise DataError(
-            f"{path}: its first axis has length {readout}, as in a trajectory, a mask or radial k-space. Only Cartesian "
-            "k-space (readout, phase encoding, 1, coils) is read; bart nufft -i and bart fft -u 3 make it."
+            f"{path}: its first axis has length {readout}, as in a trajectory, a mask or radial k-space. Only "
+            "Cartesian k-space (readout, phase encoding, 1, coils) is read: bart nufft -i, bart fft -u 3 make it."
         )
     if partitions > 1:
         raise DataError(

@@ -33,13 +33,14 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> Scan:
     if header is not None and header.encoded.matrix[0] == rows and header.trimmed(0) < rows and maps is None:
         trimmed = header.trimmed(0)
         notes.append(f"The oversampled readout was trimmed from {rows} to {trimmed} rows.")
-    mask = read_mask(contents, info.shape)
+    volume = stored_volume(path, "kspace", info, AXES[axes])
+    mask = read_mask(contents, volume.shape)
     if mask is not None:
         notes.append("Its 'mask' was applied.")
     stored = Stored(
         path=path,
         format="fastMRI HDF5, " + ("single coil" if axes == 3 else "multi-coil"),
-        volume=stored_volume(path, "kspace", info, AXES[axes]),
+        volume=volume,
         centred=choices.centred,
         may_be_rolled=False,
         mask=mask,

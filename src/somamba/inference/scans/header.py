@@ -72,8 +72,8 @@ def _space(encoding: ElementTree.Element, name: str, path: Path) -> Space:
     )
     if None in matrix or None in view or not all(size is not None and 1 <= size <= LARGEST for size in matrix):
         raise DataError(
-            f"{path}: <{name}> of the ISMRMRD header needs matrixSize from 1 to {LARGEST} and fieldOfView_mm, each with "
-            "x, y and z."
+            f"{path}: <{name}> of the ISMRMRD header needs matrixSize from 1 to {LARGEST} and fieldOfView_mm, each "
+            "with x, y and z."
         )
     sizes, millimetres = ([number for number in numbers if number is not None] for numbers in (matrix, view))
     return Space((int(sizes[0]), int(sizes[1]), int(sizes[2])), (millimetres[0], millimetres[1], millimetres[2]))

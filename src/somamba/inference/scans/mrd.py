@@ -62,7 +62,7 @@ class Grid:
                 f"{self.lines.path}: phase encoding steps reach columns {columns.min()} to {columns.max()} of "
                 f"{self.shape[1]}: the header's encodedSpace or encodingLimits do not belong to these lines."
             )
-        for number, column, readout in zip(numbers, columns, self.lines.read(numbers), strict=True):
+        for number, column, readout in zip(numbers.tolist(), columns, self.lines.read(numbers), strict=True):
             first, used = self._placed(number, readout)
             kspace[:, first : first + used.shape[1], column] += used
             times[column] += 1
@@ -78,7 +78,7 @@ class Grid:
         first = self.shape[0] // 2 - (center - before)
         if used.shape[1] == 0 or first < 0 or first + used.shape[1] > self.shape[0]:
             raise DataError(
-                f"{self.lines.path}: acquisition {number} has {readout.shape[1]} samples with their centre at {center}; "
+                f"{self.lines.path}: acquisition {number} has {readout.shape[1]} samples, their centre at {center}: "
                 f"that does not fit into a readout of {self.shape[0]} (encodedSpace of the header)."
             )
         return first, used

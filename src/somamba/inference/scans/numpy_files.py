@@ -19,19 +19,14 @@ MOST_COILS = 64
 
 def open_npy(path: Path, choices: Choices) -> Scan:
     """A single array."""
-    info = inspect(path).arrays["array"]
-    return _open(path, "NumPy array (.npy)", "array", info, choices, mask=None, maps=None)
+    return _open(inspect(path), "NumPy array (.npy)", "array", choices)
 
 
 def open_npz(path: Path, choices: Choices) -> Scan:
     """An archive: ``kspace``, or its only complex array; ``mask`` and coil maps are used where they are there."""
     contents = inspect(path)
-    name = _kspace_name(contents)
     refuse_trajectories(contents)
-    info = contents.arrays[name]
-    mask = read_mask(contents, info.shape if info.dtype.kind == "c" else info.shape[:-1])
-    maps = maps_within(contents)
-    return _open(path, "NumPy archive (.npz)", name, info, choices, mask=mask, maps=maps)
+    return _open(contents, "NumPy archive (.npz)", _kspace_name(contents), choices)
 
 
 def refuse_trajectories(contents: FileInfo) -> None:
@@ -75,34 +70,28 @@ def maps_volume(path: Path, name: str, info: ArrayInfo) -> Volume:
     return stored_volume(path, name, info, USUAL[len(info.shape)])
 
 
-def _open(
-    path: Path,
-    format_name: str,
-    name: str,
-    info: ArrayInfo,
-    choices: Choices,
-    *,
-    mask: NDArray[np.bool_] | None,
-    maps: Volume | None,
-) -> Scan:
+def _open(contents: FileInfo, format_name: str, name: str, choices: Choices) -> Scan:
+    path, info, notes = contents.path, contents.arrays[name], []
     shape = _grid_shape(path, name, info)
-    axes, notes = choices.axes or _usual_axes(path, shape), []
+    axes = choices.axes or _usual_axes(path, shape)
     if len(axes) != len(shape):
         raise DataError(
             f"{path}: {name!r} has {len(shape)} axes, {shape}, but {len(axes)} are named: {', '.join(axes)}."
         )
     if choices.axes is None:
         notes.append(f"Its axes {shape} were taken for ({', '.join(axes)}); --axes says otherwise.")
+    volume = stored_volume(path, name, info, axes)
+    mask = read_mask(contents, volume.shape)
     if mask is not None:
         notes.append("Its 'mask' was applied.")
     stored = Stored(
         path=path,
         format=format_name,
-        volume=stored_volume(path, name, info, axes),
+        volume=volume,
         centred=choices.centred,
         may_be_rolled=True,
         mask=mask,
-        maps=maps,
+        maps=maps_within(contents),
         notes=tuple(notes),
     )
     return scan_from(stored)
