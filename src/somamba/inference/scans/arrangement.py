@@ -42,7 +42,7 @@ class Arrangement:
         if self.rolled:
             for axis in YX:
                 size = kspace.shape[axis]
-                turns = np.exp(-2j * np.pi * (np.arange(size) - size // 2) * (size // 2) / size)
+                turns = np.exp(2j * np.pi * (np.arange(size) - size // 2) * (size // 2) / size)
                 kspace = kspace * turns.astype(np.complex64).reshape((-1, 1) if axis == -2 else (1, -1))
         return np.ascontiguousarray(kspace.swapaxes(*YX) if self.transposed else kspace)
 

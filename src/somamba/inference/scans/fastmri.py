@@ -5,7 +5,6 @@ the readout is oversampled.
 """
 
 from somamba.data.files import FileInfo
-from somamba.data.readers.header import voxel_size
 from somamba.errors import DataError
 from somamba.inference.scans.arrays import Stored, scan_from, stored_volume
 from somamba.inference.scans.choices import Choices
@@ -47,10 +46,15 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> Scan:
         maps=maps,
         rows=trimmed,
         columns=None if header is None else header.trimmed(1),
-        voxel=voxel_size(contents.texts["ismrmrd_header"], path, rows="x") if header else None,
+        voxel=None if header is None else _voxel(header, rows, info.shape[-1]),
         notes=tuple(notes),
     )
     return scan_from(stored)
+
+
+def _voxel(header: Header, rows: int, columns: int) -> tuple[float, float, float]:
+    """K-space covers the encoded field of view, whatever the picture was interpolated to."""
+    return header.wanted.spacing(2), header.encoded.view[0] / rows, header.encoded.view[1] / columns
 
 
 def _header(contents: FileInfo) -> tuple[Header | None, list[str]]:

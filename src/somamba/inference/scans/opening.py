@@ -16,15 +16,16 @@ from somamba.inference.scans.nifti import open_nifti
 from somamba.inference.scans.numpy_files import maps_volume, open_npy, open_npz
 from somamba.inference.scans.scan import Scan
 
+DICOM = (
+    "it is a DICOM image, a magnitude without k-space. Reconstruction needs raw data (ISMRMRD, from siemens_to_ismrmrd "
+    "and the like); to simulate, convert it to NIfTI with dcm2niix."
+)
 FOREIGN = {
     (0, b"yardl"): (
         "it is an MRD version 2 stream. Version 1 (ISMRMRD HDF5) is read: convert it with the mrd tools, or export "
         "ISMRMRD from the scanner's converter."
     ),
-    (128, b"DICM"): (
-        "it is a DICOM image, a magnitude without k-space. Reconstruction needs raw data (ISMRMRD, from "
-        "siemens_to_ismrmrd and the like); to simulate, convert it to NIfTI with dcm2niix."
-    ),
+    (128, b"DICM"): DICOM,
     (
         0,
         b"MATLAB 5.0",
@@ -110,6 +111,8 @@ def _opener(path: Path) -> Callable[[Path, Choices], Scan]:
 def _advice(name: str, start: bytes) -> str:
     if start.startswith(HDF5):
         return "it is HDF5 by its content; rename it to end in .h5."
+    if name.endswith((".dcm", ".ima")):
+        return DICOM
     if name.endswith(".dat"):
         return TWIX
     return f"its name does not tell what it is. Read are {READ}."

@@ -85,8 +85,8 @@ class Scan:
         return self.volume.shape[2], self.volume.shape[3]
 
     def kspace(self, index: int) -> Complex[Tensor, "coils y x"]:
-        """K-space of one slice, zero where nothing was acquired."""
-        return torch.from_numpy(np.ascontiguousarray(self.volume.slice(index), dtype=np.complex64))
+        """K-space of one slice, zero where nothing was acquired; a copy of the caller's own."""
+        return _tensor(self.volume, index)
 
     def sampling(self, index: int) -> Sampling:
         """What was acquired of one slice."""
@@ -102,10 +102,12 @@ class Scan:
         """The coil maps given for one slice, if any."""
         if self.coil_maps is None:
             return None
-        return torch.from_numpy(np.ascontiguousarray(self.coil_maps.slice(index if len(self.coil_maps) > 1 else 0)))
+        return _tensor(self.coil_maps, index if len(self.coil_maps) > 1 else 0)
 
     def calibration(self, index: int) -> Complex[Tensor, "coils y x"]:
         """What to estimate coil maps from: the separate calibration scan where there is one, else k-space itself."""
-        if self.reference is None:
-            return self.kspace(index)
-        return torch.from_numpy(np.ascontiguousarray(self.reference.slice(index), dtype=np.complex64))
+        return _tensor(self.volume if self.reference is None else self.reference, index)
+
+
+def _tensor(volume: Volume, index: int) -> Complex[Tensor, "coils y x"]:
+    return torch.from_numpy(np.array(volume.slice(index), dtype=np.complex64))
