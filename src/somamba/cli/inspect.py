@@ -59,7 +59,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         dest="centred",
         action="store_true",
         default=None,
-        help="the zero frequency is in the middle of k-space (default: found by where the energy is)",
+        help="zero frequency and object are in the middle (default: found by where the energy is)",
     )
     centring.add_argument(
         "--uncentred", dest="centred", action="store_false", help="the zero frequency is the first sample of k-space"

@@ -62,3 +62,9 @@ def test_images_are_not_taken_for_kspace():
 def test_a_format_that_fixes_the_middle_of_the_image_is_believed():
     rolled = CONVENTIONS["shifted afterwards"][0](images(32, 24)).astype(np.complex64)
     assert find_arrangement(rolled, PATH, centred=None, may_be_rolled=False) == Arrangement()
+
+
+def test_a_user_who_says_that_all_is_centred_is_believed():
+    rolled = CONVENTIONS["shifted afterwards"][0](images(32, 24)).astype(np.complex64)
+    assert find_arrangement(rolled, PATH, centred=None, may_be_rolled=True) == Arrangement(rolled=True)
+    assert find_arrangement(rolled, PATH, centred=True, may_be_rolled=True) == Arrangement()

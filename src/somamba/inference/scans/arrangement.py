@@ -64,14 +64,15 @@ def find_arrangement(
     Args:
         kspace: The slice, not all zero.
         path: Its file, for messages.
-        centred: Whether the zero frequency is in the middle, where the user knows; None to look.
+        centred: True if the user knows that zero frequency and image are in the middle, False if the zero frequency is
+            the first sample; None to look.
         may_be_rolled: Whether the image of centred k-space may be rolled; it may always be if k-space is not centred.
     """
     energy = torch.from_numpy(np.square(np.abs(kspace.astype(np.complex128))).sum(axis=0))
     corner = not _found_centred(energy, path) if centred is None else not centred
     values = torch.from_numpy(Arrangement(corner=corner).apply(kspace))
     rolled = False
-    if corner or may_be_rolled:
+    if corner or (may_be_rolled and centred is None):
         scale = values.abs().max()
         image = ifft2c(values / scale).abs().square().sum(dim=0)
         rolled = bool(_middle(torch.fft.fftshift(image), 1 / 2) > ROLLED * _middle(image, 1 / 2))

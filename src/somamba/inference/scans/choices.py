@@ -13,7 +13,7 @@ class Choices:
     axes: tuple[str, ...] | None = None
     """The axes of a NumPy array in their order, from slices, coils, y, x."""
     centred: bool | None = None
-    """Whether the zero frequency is in the middle of k-space."""
+    """True: zero frequency and object are in the middle. False: the zero frequency is the first sample."""
 
     def __post_init__(self) -> None:
         if self.axes is None:

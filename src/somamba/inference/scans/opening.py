@@ -49,7 +49,8 @@ def open_scan(
     Args:
         path: fastMRI or ISMRMRD HDF5, NumPy, BART or NIfTI.
         axes: The axes of a NumPy array in their order, from slices, coils, y, x; found by their number if None.
-        centred: Whether the zero frequency is in the middle of k-space; found by where the energy is if None.
+        centred: True if zero frequency and object are in the middle of k-space and image, False if the zero frequency
+            is the first sample; found by where the energy is if None.
         maps: A second file (.npy or .cfl) with coil maps; estimated later if None.
 
     Returns:
