@@ -49,6 +49,18 @@ def test_a_single_image_is_one_slice(tmp_path):
     np.testing.assert_allclose(ifft2c(scan.kspace(0))[0].numpy(), values.T, atol=1e-6)
 
 
+@pytest.mark.parametrize("bad", [np.nan, 0.0])
+def test_an_affine_that_makes_no_sense_is_unknown(bad, tmp_path):
+    written(tmp_path / "a.nii", (6, 8, 3))
+    content = bytearray((tmp_path / "a.nii").read_bytes())
+    # srow_x, srow_y and srow_z of the header.
+    content[280:328] = np.full(12, bad, dtype="<f4").tobytes()
+    (tmp_path / "a.nii").write_bytes(content)
+    scan = open_scan(tmp_path / "a.nii")
+    assert scan.affine is None
+    assert scan.slices == 3
+
+
 def test_centring_cannot_be_chosen_for_an_image(tmp_path):
     written(tmp_path / "a.nii", (6, 8, 3))
     with pytest.raises(ConfigError, match="fixed by this format"):

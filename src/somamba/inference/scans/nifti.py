@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from somamba.data.case import Volume
-from somamba.data.files import inspect, read
+from somamba.data.files import FileInfo, inspect, read
 from somamba.errors import DataError
 from somamba.inference.scans.arrays import Buffered
 from somamba.inference.scans.scan import Scan
@@ -28,8 +28,6 @@ def open_nifti(path: Path) -> Scan:
     height, width = shape[-2:]
     stack = shape[-3] if len(shape) > 2 else 1
     volumes = shape[0] if len(shape) == 4 else 1
-    voxel = contents.voxel
-    affine = None if contents.affine is None else np.array(contents.affine)
 
     def read_kspace(start: int, stop: int) -> NDArray[np.complex64]:
         images = _read_images(path, len(shape), stack, start, stop)
@@ -42,11 +40,25 @@ def open_nifti(path: Path) -> Scan:
         volume=Volume(shape=(slices, 1, height, width), read=Buffered(read_kspace, slices, 8 * height * width)),
         image_shape=(height, width),
         volumes=volumes,
-        voxel=None if voxel is None or len(voxel) < 3 else (voxel[-3], voxel[-2], voxel[-1]),
-        affine=affine,
+        voxel=_voxel(contents),
+        affine=_affine(contents),
         simulated=True,
         notes=(NOTE,),
     )
+
+
+def _voxel(contents: FileInfo) -> tuple[float, float, float] | None:
+    """The voxel size of the file, of which damaged ones have zeros or NaN."""
+    sizes = contents.voxel or ()
+    if len(sizes) < 3 or not all(0 < size < np.inf for size in sizes[-3:]):
+        return None
+    return sizes[-3], sizes[-2], sizes[-1]
+
+
+def _affine(contents: FileInfo) -> NDArray[np.float64] | None:
+    """The affine of the file, unless it is damaged: NaN, or three directions that do not span a volume."""
+    affine = np.array(contents.affine if contents.affine is not None else np.nan)
+    return affine if np.isfinite(affine).all() and np.linalg.matrix_rank(affine) == 4 else None
 
 
 def _read_images(path: Path, axes: int, stack: int, start: int, stop: int) -> NDArray[np.float32]:
