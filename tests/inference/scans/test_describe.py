@@ -20,6 +20,12 @@ def test_an_undersampled_scan_is_described_in_full(tmp_path):
     assert (facts["voxel"], facts["orientation"]) == ("unknown", "unknown")
 
 
+def test_an_empty_slice_in_the_middle_is_passed_over(tmp_path):
+    kspace = np.stack([coil_kspace(), np.zeros_like(coil_kspace()), coil_kspace()])
+    facts = describe(open_scan(write_fastmri(tmp_path / "a.h5", kspace=kspace)))
+    assert facts["sampling"] == "every column (slice 0)"
+
+
 def test_columns_never_acquired_are_told(tmp_path):
     kspace = coil_kspace()
     kspace[..., :3] = 0

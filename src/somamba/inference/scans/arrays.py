@@ -17,7 +17,7 @@ from somamba.errors import DataError
 from somamba.inference.scans.arrangement import Arrangement, find_arrangement
 from somamba.inference.scans.noise import noise_of_edges
 from somamba.inference.scans.sampling import find_sampling
-from somamba.inference.scans.scan import Scan
+from somamba.inference.scans.scan import Scan, slice_with_signal
 
 AXES = ("slices", "coils", "y", "x")
 MAPS_KEYS = ("sens_maps", "sensitivity_maps", "sensitivity_map", "coil_maps", "csm", "smaps", "maps")
@@ -94,7 +94,6 @@ class Stored:
     """Rows to trim an oversampled readout to."""
     columns: int | None = None
     """Columns of the picture that is wanted."""
-    volumes: int = 1
     voxel: tuple[float, float, float] | None = None
     notes: tuple[str, ...] = ()
 
@@ -102,7 +101,8 @@ class Stored:
 def scan_from(stored: Stored) -> Scan:
     """Find out how the array has to be turned, and make a scan of it."""
     masked = partial(_masked, stored.volume.read, stored.mask)
-    sample = _first_slice_with_signal(stored.path, Volume(shape=stored.volume.shape, read=masked))
+    volume = Volume(shape=stored.volume.shape, read=masked)
+    sample = volume.slice(slice_with_signal(volume, stored.path))
     arrangement = find_arrangement(sample, stored.path, centred=stored.centred, may_be_rolled=stored.may_be_rolled)
     # What the header says of the readout does not hold where rows turn out to be the phase encoding.
     rows = None if arrangement.transposed else stored.rows
@@ -117,23 +117,12 @@ def scan_from(stored: Stored) -> Scan:
             read=partial(_read_arranged, masked, arrangement, rows),
         ),
         image_shape=(rows or height, min(width, stored.columns or width)),
-        volumes=stored.volumes,
         voxel=stored.voxel,
         noise=noise_of_edges(arranged, sampling),
         coil_maps=None if stored.maps is None else arranged_maps(stored.maps, arrangement.transposed),
         transposed=arrangement.transposed,
         notes=(*stored.notes, *arrangement.notes()),
     )
-
-
-def _first_slice_with_signal(path: Path, volume: Volume) -> NDArray[np.complex64]:
-    """The slice in the middle, or another one if it is empty."""
-    middle = len(volume) // 2
-    for index in dict.fromkeys((middle, middle // 2, (middle + len(volume)) // 2, 0, len(volume) - 1)):
-        kspace = volume.slice(index)
-        if kspace.any():
-            return kspace
-    raise DataError(f"{path}: all samples are zero in the slices that were looked at; there is nothing to reconstruct.")
 
 
 def _masked(

@@ -4,12 +4,12 @@ import math
 
 from somamba.inference.scans.geometry import orientation
 from somamba.inference.scans.sampling import Sampling
-from somamba.inference.scans.scan import Scan
+from somamba.inference.scans.scan import Scan, slice_with_signal
 
 
 def describe(scan: Scan) -> dict[str, str]:
-    """What a person should check before a reconstruction; the sampling is that of the slice in the middle."""
-    index = scan.slices // 2
+    """What a person should check before a reconstruction; the sampling is that of one slice, usually in the middle."""
+    index = slice_with_signal(scan.volume, scan.path)
     sampling = scan.sampling(index)
     height, width = scan.shape
     return {
@@ -21,7 +21,7 @@ def describe(scan: Scan) -> dict[str, str]:
         "sampling": sampling.kind + (f" (slice {index})" if scan.slices > 1 else ""),
         "acceleration": _acceleration(sampling, width),
         "calibration": _calibration(scan, sampling),
-        "noise": _noise(scan),
+        "noise": _noise(scan, index),
         "coil maps": "given" if scan.coil_maps is not None else "to be estimated" if scan.coils > 1 else "not needed",
         "voxel": "unknown" if scan.voxel is None else " x ".join(f"{size:.4g}" for size in scan.voxel[::-1]) + " mm",
         "orientation": "unknown" if scan.affine is None else orientation(scan.affine),
@@ -58,11 +58,11 @@ def _calibration(scan: Scan, sampling: Sampling) -> str:
     return f"{sampling.calibration_lines} lines"
 
 
-def _noise(scan: Scan) -> str:
+def _noise(scan: Scan, index: int) -> str:
     if scan.noise is None:
         return "none, simulated" if scan.simulated else "unknown"
     words = f"{scan.noise.deviation:.2e} ({scan.noise.source})"
-    peak = float(scan.kspace(scan.slices // 2).abs().max())
+    peak = float(scan.kspace(index).abs().max())
     if peak > 0 and scan.noise.deviation > 0:
         words += f", {20 * math.log10(peak / scan.noise.deviation):.0f} dB below the largest sample"
     return words

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from somamba.data.case import Volume
 from somamba.data.files import FileInfo
+from somamba.data.limits import READ_BYTES
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
 from somamba.inference.scans import lines as heads
@@ -20,7 +21,7 @@ from somamba.inference.scans.header import Header, read_header
 from somamba.inference.scans.lines import FRAME, Lines
 from somamba.inference.scans.noise import noise_of_edges, noise_of_scan
 from somamba.inference.scans.sampling import find_sampling
-from somamba.inference.scans.scan import Noise, Scan
+from somamba.inference.scans.scan import Noise, Scan, slice_with_signal
 from somamba.physics.fourier import ifft2c
 
 SEPARATE = ("separate", "external")
@@ -96,8 +97,12 @@ def open_mrd(contents: FileInfo, group: str) -> Scan:
     frames = heads.frames(lines, imaging)
     grid, notes = _grid(header, lines, frames)
     numbers = list(frames.values())
-    middle = torch.from_numpy(grid.assemble(numbers[len(numbers) // 2]))
-    shape = (len(numbers), *middle.shape)
+    coils = int(lines.column("active_channels")[imaging[0]])
+    volume = Volume(
+        shape=(len(numbers), coils, grid.rows, grid.shape[1]),
+        read=lambda start, stop: np.stack([grid.assemble(one) for one in numbers[start:stop]]),
+    )
+    sample = torch.from_numpy(volume.slice(slice_with_signal(volume, path)))
     volumes = _volumes(frames)
     # Where the header is wrong about oversampling, its readout is shorter than it says.
     readout = min(header.encoded.view[0], header.wanted.view[0]) / grid.rows
@@ -106,15 +111,15 @@ def open_mrd(contents: FileInfo, group: str) -> Scan:
     return Scan(
         path=path,
         format="ISMRMRD (MRD version 1)",
-        volume=Volume(
-            shape=shape, read=lambda start, stop: np.stack([grid.assemble(one) for one in numbers[start:stop]])
-        ),
+        volume=volume,
         image_shape=image_shape,
         volumes=volumes,
         voxel=voxel,
         affine=_affine(lines, numbers[: len(numbers) // volumes], voxel, image_shape),
-        noise=_noise(lines, header, imaging) or noise_of_edges(middle, find_sampling(middle)),
-        reference=_reference(grid, frames, heads.frames(lines, calibration), shape) if calibration.size else None,
+        noise=_noise(lines, header, imaging) or noise_of_edges(sample, find_sampling(sample)),
+        reference=_reference(grid, frames, heads.frames(lines, calibration), volume.shape)
+        if calibration.size
+        else None,
         transposed=True,
         notes=(*notes, *_notes(lines, frames, calibration)),
     )
@@ -123,6 +128,12 @@ def open_mrd(contents: FileInfo, group: str) -> Scan:
 def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[Grid, list[str]]:
     """Where lines belong, and how far the readout is trimmed."""
     height, width = header.encoded.matrix[0], header.encoded.matrix[1]
+    coils = int(lines.column("active_channels")[next(iter(frames.values()))[0]])
+    if 8 * coils * height * width > READ_BYTES:
+        raise DataError(
+            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than 1 GiB each. The header's "
+            "encodedSpace or the acquisitions are damaged."
+        )
     shift = 0 if header.center is None else width // 2 - header.center
     grid = Grid(lines, (height, width), height, shift)
     rows = header.trimmed(0)

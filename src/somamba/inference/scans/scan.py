@@ -109,5 +109,14 @@ class Scan:
         return _tensor(self.volume if self.reference is None else self.reference, index)
 
 
+def slice_with_signal(volume: Volume, path: Path) -> int:
+    """The number of a slice to look at: the one in the middle, or another one if that is empty."""
+    middle = len(volume) // 2
+    for index in dict.fromkeys((middle, middle // 2, (middle + len(volume)) // 2, 0, len(volume) - 1)):
+        if volume.slice(index).any():
+            return index
+    raise DataError(f"{path}: all samples are zero in the slices that were looked at; there is nothing to reconstruct.")
+
+
 def _tensor(volume: Volume, index: int) -> Complex[Tensor, "coils y x"]:
     return torch.from_numpy(np.array(volume.slice(index), dtype=np.complex64))
