@@ -131,8 +131,8 @@ def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[Grid, list[str]
     coils = int(lines.column("active_channels")[next(iter(frames.values()))[0]])
     if 8 * coils * height * width > READ_BYTES:
         raise DataError(
-            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than 1 GiB each. The header's "
-            "encodedSpace or the acquisitions are damaged."
+            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than 1 GiB each. Its "
+            "header's encodedSpace or its acquisitions are damaged."
         )
     shift = 0 if header.center is None else width // 2 - header.center
     grid = Grid(lines, (height, width), height, shift)
