@@ -11,6 +11,7 @@ import logging
 import struct
 import sys
 import warnings
+import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -24,16 +25,23 @@ from nibabel.nifti1 import Nifti1Image
 from nibabel.spatialimages import HeaderDataError, ImageDataError
 from numpy.typing import NDArray
 
-MEMORY_BYTES = 4 << 30
-"""Address space of this process."""
-READ_BYTES = 1 << 30
-"""The most one request may return, and the largest chunk of an HDF5 dataset."""
-DECLARED_BYTES = 1 << 37
-"""The largest array we believe in: the biggest fastMRI volume is a hundred times smaller."""
-NUMBERS = "fciub"
-"""Kinds of numpy types that are read."""
-MEMBERS = 256
-TEXT_CHARACTERS = 1 << 20
+from somamba.data.acquisitions import declared_heads, is_acquisitions, read_heads, read_readouts
+from somamba.data.archives import inspect_npz, read_npz
+from somamba.data.cfl import inspect_cfl, read_cfl
+from somamba.data.limits import (
+    MEMBERS,
+    MEMORY_BYTES,
+    NUMBERS,
+    READ_BYTES,
+    TEXT_CHARACTERS,
+    Answer,
+    RefusedError,
+    array_answer,
+    check_array,
+    check_rows,
+    declared,
+)
+
 TEXTS = ("ismrmrd_header",)
 ATTRIBUTES = ("acquisition", "patient_id")
 """Allow-list: nothing else of a file's metadata leaves this process, so nothing else can end up in a log."""
@@ -41,45 +49,9 @@ FILTERS = {1, 2, 3, 4, 5, 6, 32000}
 """deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf: what h5py has built in. Others would load plugins."""
 
 
-class RefusedError(ValueError):
-    """A file that is well formed, perhaps, but not to be trusted."""
-
-
-class Answer(NamedTuple):
-    """A JSON header and, for a reading, the array that follows it."""
-
-    header: dict[str, Any]
-    array: NDArray[Any] | None = None
-
-
-def check_array(shape: tuple[int, ...], dtype: "np.dtype[Any]") -> None:
-    """Refuse what is not a plausible stack of slices, before anything is allocated."""
-    if dtype.kind not in NUMBERS or dtype.itemsize > 16:
-        raise RefusedError(f"type {dtype} is not a number of at most 16 bytes")
-    if not 1 <= len(shape) <= 5 or min(shape) < 1:
-        raise RefusedError(f"shape {shape} is not that of a stack of slices")
-    size = dtype.itemsize
-    for length in shape:
-        size *= length
-    if size > DECLARED_BYTES:
-        raise RefusedError(f"it declares an array of {size / 2**30:.0f} GiB, shape {shape}")
-
-
-def check_rows(shape: tuple[int, ...], itemsize: int, start: int, stop: int) -> None:
-    """Refuse rows that do not exist or do not fit."""
-    if not 0 <= start < stop <= shape[0]:
-        raise RefusedError(f"rows {start} to {stop} do not exist in shape {shape}")
-    size = itemsize * (stop - start)
-    for length in shape[1:]:
-        size *= length
-    if size > READ_BYTES:
-        raise RefusedError(f"reading rows {start} to {stop} of shape {shape} takes {size / 2**30:.1f} GiB at once")
-
-
 def hdf5_array(file: h5py.File, name: str) -> h5py.Dataset:
     """A dataset stored in this very file: no link, no external storage, no virtual view of other files."""
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-        raise RefusedError(f"{name!r} is a link, which could lead to another file")
+    check_links(file, name)
     dataset = file[name]
     if not isinstance(dataset, h5py.Dataset):
         raise RefusedError(f"{name!r} is not an array")
@@ -90,9 +62,17 @@ def hdf5_array(file: h5py.File, name: str) -> h5py.Dataset:
         raise RefusedError(f"{name!r} needs HDF5 filters {sorted(unknown)}")
     if dataset.dtype.kind in NUMBERS:
         check_array(dataset.shape, dataset.dtype)
-        if dataset.chunks and dataset.dtype.itemsize * int(np.prod(dataset.chunks, dtype=object)) > READ_BYTES:
-            raise RefusedError(f"{name!r} has chunks of shape {dataset.chunks}")
+    if dataset.chunks and dataset.dtype.itemsize * int(np.prod(dataset.chunks, dtype=object)) > READ_BYTES:
+        raise RefusedError(f"{name!r} has chunks of shape {dataset.chunks}")
     return dataset
+
+
+def check_links(file: h5py.File, name: str) -> None:
+    """Refuse a member that is reached through a soft or external link."""
+    parts = name.split("/")
+    for depth in range(1, len(parts) + 1):
+        if not isinstance(file.get("/".join(parts[:depth]), getlink=True), h5py.HardLink):
+            raise RefusedError(f"{name!r} is a link, which could lead to another file")
 
 
 def text(value: Any) -> str:
@@ -116,6 +96,9 @@ def inspect_hdf5(path: str) -> Answer:
     with h5py.File(path, "r", locking="best-effort") as file:
         for name in islice(file, MEMBERS):
             try:
+                if group := acquisition_group(file, name):
+                    arrays[f"{name}/head"], texts[f"{name}/xml"] = group
+                    continue
                 dataset = hdf5_array(file, name)
             except RefusedError as reason:
                 refused[name] = str(reason)
@@ -128,10 +111,27 @@ def inspect_hdf5(path: str) -> Answer:
     return Answer({"arrays": arrays, "texts": texts, "refused": refused})
 
 
+def acquisition_group(file: h5py.File, name: str) -> tuple[dict[str, Any], str] | None:
+    """What a group of ISMRMRD acquisitions declares, and its header; None for anything else."""
+    check_links(file, name)
+    if not isinstance(file[name], h5py.Group) or not {"data", "xml"} <= set(islice(file[name], MEMBERS)):
+        return None
+    data, xml = (hdf5_array(file, f"{name}/{member}") for member in ("data", "xml"))
+    if not is_acquisitions(data) or xml.shape not in ((), (1,)):
+        return None
+    return declared_heads(data), text(xml[()])
+
+
 def read_hdf5(path: str, name: str, start: int, stop: int) -> Answer:
-    """Rows of one dataset."""
+    """Rows of one dataset; of ISMRMRD acquisitions, the heads or the readouts."""
     with h5py.File(path, "r", locking="best-effort") as file:
+        if name.endswith("/head"):
+            return array_answer(read_heads(hdf5_array(file, name.removesuffix("head") + "data"), start, stop))
         dataset = hdf5_array(file, name)
+        if is_acquisitions(dataset):
+            return array_answer(read_readouts(dataset, start, stop))
+        if dataset.dtype.kind not in NUMBERS:
+            raise RefusedError(f"{name!r} is no array of numbers")
         check_rows(dataset.shape, dataset.dtype.itemsize, start, stop)
         return array_answer(dataset[start:stop])
 
@@ -149,7 +149,8 @@ def inspect_nifti(path: str) -> Answer:
     """The one array of the file, slices first, and its voxel size in the same order."""
     image = open_nifti(path)
     zooms = [float(zoom) for zoom in image.header.get_zooms()[::-1]]
-    return Answer({"arrays": {"image": {"shape": list(image.shape[::-1]), "dtype": "<f4"}}, "voxel": zooms})
+    arrays = {"image": {"shape": list(image.shape[::-1]), "dtype": "<f4"}}
+    return Answer({"arrays": arrays, "voxel": zooms, "affine": np.asarray(image.affine, dtype=float).tolist()})
 
 
 def read_nifti(path: str, name: str, start: int, stop: int) -> Answer:
@@ -174,7 +175,7 @@ def open_npy(path: str) -> NDArray[Any]:
 def inspect_npy(path: str) -> Answer:
     """The one array of the file."""
     array = open_npy(path)
-    return Answer({"arrays": {"array": {"shape": list(array.shape), "dtype": array.dtype.str}}})
+    return Answer({"arrays": {"array": declared(array)}})
 
 
 def read_npy(path: str, name: str, start: int, stop: int) -> Answer:
@@ -186,12 +187,6 @@ def read_npy(path: str, name: str, start: int, stop: int) -> Answer:
     return array_answer(array[start:stop])
 
 
-def array_answer(array: NDArray[Any]) -> Answer:
-    """An array in native byte order, with the header that describes it."""
-    array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    return Answer({"shape": list(array.shape), "dtype": array.dtype.str, "bytes": array.nbytes}, array)
-
-
 class Format(NamedTuple):
     """How files of one kind are opened."""
 
@@ -201,9 +196,13 @@ class Format(NamedTuple):
 
 FORMATS: Mapping[str, Format] = {
     ".h5": Format(inspect_hdf5, read_hdf5),
+    ".hdf5": Format(inspect_hdf5, read_hdf5),
+    ".mrd": Format(inspect_hdf5, read_hdf5),
     ".nii.gz": Format(inspect_nifti, read_nifti),
     ".nii": Format(inspect_nifti, read_nifti),
     ".npy": Format(inspect_npy, read_npy),
+    ".npz": Format(inspect_npz, read_npz),
+    ".cfl": Format(inspect_cfl, read_cfl),
 }
 
 BROKEN = (
@@ -218,7 +217,7 @@ BROKEN = (
         TypeError,
         ValueError,
     ),
-    *(struct.error, zlib.error, ImageFileError, HeaderDataError, ImageDataError),
+    *(struct.error, zipfile.BadZipFile, zlib.error, ImageFileError, HeaderDataError, ImageDataError),
 )
 """What parsers throw at damaged files. Anything else ends this process, and the parent reports that."""
 

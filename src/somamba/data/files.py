@@ -48,6 +48,8 @@ class FileInfo:
     """Members that must not be read, and why."""
     voxel: tuple[float, ...] | None = None
     """Voxel size in mm, in the order of the axes."""
+    affine: tuple[tuple[float, ...], ...] | None = None
+    """From the indices of a NIfTI image, ``(x, y, z)``, to mm: right, anterior, superior."""
 
     def array(self, name: str, *, axes: int, kinds: str) -> ArrayInfo:
         """What is declared for one array, or a `DataError` when it is missing or of another make."""
@@ -68,13 +70,14 @@ KINDS = {"f": "float", "c": "complex", "i": "integer", "u": "unsigned integer"}
 
 
 def inspect(path: Path) -> FileInfo:
-    """Read the table of contents of an HDF5, NIfTI or .npy file."""
+    """Read the table of contents of an HDF5, NIfTI, NumPy or BART file."""
     header, _ = _process().ask({"do": "inspect", "path": str(path.absolute())})
     arrays = {
         name: ArrayInfo(tuple(array["shape"]), np.dtype(array["dtype"])) for name, array in header["arrays"].items()
     }
     voxel = tuple(header["voxel"]) if "voxel" in header else None
-    return FileInfo(path, arrays, header.get("texts", {}), header.get("refused", {}), voxel)
+    affine = tuple(tuple(row) for row in header["affine"]) if "affine" in header else None
+    return FileInfo(path, arrays, header.get("texts", {}), header.get("refused", {}), voxel, affine)
 
 
 def read(path: Path, name: str, start: int, stop: int) -> NDArray[Any]:

@@ -1,0 +1,68 @@
+"""How a file was understood, in words: the rows of ``somamba inspect``."""
+
+import math
+
+from somamba.inference.scans.geometry import orientation
+from somamba.inference.scans.sampling import Sampling
+from somamba.inference.scans.scan import Scan, slice_with_signal
+
+
+def describe(scan: Scan) -> dict[str, str]:
+    """What a person should check before a reconstruction; the sampling is that of one slice, usually in the middle."""
+    index = slice_with_signal(scan.volume, scan.path)
+    sampling = scan.sampling(index)
+    height, width = scan.shape
+    return {
+        "format": scan.format + (", k-space simulated" if scan.simulated else ""),
+        "k-space": f"{height} rows (readout) x {width} columns (phase encoding)",
+        "picture": f"{scan.image_shape[0]} x {scan.image_shape[1]}" + (", turned" if scan.transposed else ""),
+        "coils": str(scan.coils),
+        "slices": _slices(scan),
+        "sampling": sampling.kind + (f" (slice {index})" if scan.slices > 1 else ""),
+        "acceleration": _acceleration(sampling, width),
+        "calibration": _calibration(scan, sampling),
+        "noise": _noise(scan, index),
+        "coil maps": "given" if scan.coil_maps is not None else "to be estimated" if scan.coils > 1 else "not needed",
+        "voxel": "unknown" if scan.voxel is None else " x ".join(f"{size:.4g}" for size in scan.voxel[::-1]) + " mm",
+        "orientation": "unknown" if scan.affine is None else orientation(scan.affine),
+    }
+
+
+def _slices(scan: Scan) -> str:
+    if scan.volumes == 1:
+        return str(scan.slices)
+    return f"{scan.slices}: {scan.volumes} volumes of {scan.slices // scan.volumes}"
+
+
+def _acceleration(sampling: Sampling, width: int) -> str:
+    if sampling.complete:
+        words = "none, fully sampled"
+    else:
+        lines = sampling.mask.lines
+        counted = "" if lines is None else f" ({len(lines)} of {sampling.span.shape[1]} columns)"
+        words = f"{sampling.acceleration:.2f}{counted}"
+    never = width - sampling.span.shape[1]
+    rows = sampling.mask.pattern.shape[0] - sampling.span.shape[0] if sampling.mask.lines is None else 0
+    outside = [f"{count} {name}" for count, name in ((never, "columns"), (rows, "rows")) if count]
+    return words + (f"; {' and '.join(outside)} at the edge never acquired" if outside else "")
+
+
+def _calibration(scan: Scan, sampling: Sampling) -> str:
+    if scan.reference is not None:
+        return "a separate scan"
+    if sampling.calibration is None:
+        return "none: the centre of k-space was not acquired"
+    if sampling.mask.lines is None:
+        height, width = sampling.calibration.shape
+        return f"{height} x {width} samples around the centre"
+    return f"{sampling.calibration_lines} lines"
+
+
+def _noise(scan: Scan, index: int) -> str:
+    if scan.noise is None:
+        return "none, simulated" if scan.simulated else "unknown"
+    words = f"{scan.noise.deviation:.2e} ({scan.noise.source})"
+    peak = float(scan.kspace(index).abs().max())
+    if peak > 0 and scan.noise.deviation > 0:
+        words += f", {20 * math.log10(peak / scan.noise.deviation):.0f} dB below the largest sample"
+    return words
