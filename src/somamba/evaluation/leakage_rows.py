@@ -4,15 +4,14 @@ HLeak  share of the state's energy outside the cutoff        RLeak  the same of 
 eta    RLeak / (HLeak + epsilon), always taken last: of averages, as in the paper's Table 5, not an average of ratios
 """
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from somamba.errors import InputError
-from somamba.evaluation.rows import Spread, read_records, spread, write_records
+from somamba.evaluation.rows import Spread, check_values, read_records, spread, write_records
 
 EPSILON = 1e-12
 """The paper's epsilon, whose value it does not give. A field without energy leaks nothing, and eta stays finite."""
@@ -76,12 +75,7 @@ class LeakageRow:
     """What to type to measure this row again."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is float and not math.isfinite(value):
-                raise InputError(f"Case {self.case!r}, unit {self.unit}: {field.name} is {value}, not finite.")
-            if field.type is str and not value.isprintable():
-                raise InputError(f"{field.name}={value!r} has signs that cannot be printed; they would break a table.")
+        check_values(self, f"Case {self.case!r}, unit {self.unit}")
         for name in ("hleak", "rleak"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"Case {self.case!r}, unit {self.unit}: {name} is a share, not {getattr(self, name)}.")

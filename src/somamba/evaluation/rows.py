@@ -65,12 +65,7 @@ class Row:
     """What to type to measure this row again."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type is float and not math.isfinite(value):
-                raise InputError(f"Case {self.case!r} of {self.dataset!r}: {field.name} is {value}, not finite.")
-            if field.type is str and not value.isprintable():
-                raise InputError(f"{field.name}={value!r} has signs that cannot be printed; they would break a table.")
+        check_values(self, f"Case {self.case!r} of {self.dataset!r}")
         if not 1 <= self.cases <= self.split_cases:
             raise InputError(f"Case {self.case!r}: cases={self.cases} must lie between 1 and {self.split_cases=}.")
         if self.slices < 1:
@@ -140,6 +135,16 @@ def read_rows(path: Path) -> list[Row]:
     rows = read_records(path, Row)
     by_setting(rows)
     return rows
+
+
+def check_values(record: Any, name: str) -> None:
+    """Refuse a record of a dataclass with a number that is not finite or a text that would break a table."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.type is float and not math.isfinite(value):
+            raise InputError(f"{name}: {field.name} is {value}, not finite.")
+        if field.type is str and not value.isprintable():
+            raise InputError(f"{field.name}={value!r} has signs that cannot be printed; they would break a table.")
 
 
 def write_records(path: Path, records: Sequence[Any]) -> None:

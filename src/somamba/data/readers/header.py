@@ -8,6 +8,16 @@ from xml.etree import ElementTree
 from somamba.errors import DataError
 
 
+def parse_header(xml: str, path: Path) -> ElementTree.Element:
+    """The root of an ISMRMRD header; refused where it is not plain XML."""
+    if "<!DOCTYPE" in xml:
+        raise DataError(f"{path}: the ISMRMRD header contains a document type, which no scanner writes.")
+    try:
+        return ElementTree.fromstring(xml)
+    except ElementTree.ParseError as error:
+        raise DataError(f"{path}: the ISMRMRD header is not XML ({error}).") from error
+
+
 def voxel_size(xml: str, path: Path, *, rows: Literal["x", "y"]) -> tuple[float, float, float] | None:
     """Size in mm along ``(slices, y, x)`` of the reconstructed grid, or None where the header does not tell.
 
@@ -16,13 +26,7 @@ def voxel_size(xml: str, path: Path, *, rows: Literal["x", "y"]) -> tuple[float,
         path: Its file, for messages.
         rows: The header's name of the axis that numbers the image rows: its x is always the readout.
     """
-    if "<!DOCTYPE" in xml:
-        raise DataError(f"{path}: the ISMRMRD header contains a document type, which no scanner writes.")
-    try:
-        root = ElementTree.fromstring(xml)
-    except ElementTree.ParseError as error:
-        raise DataError(f"{path}: the ISMRMRD header is not XML ({error}).") from error
-    space = root.find("{*}encoding/{*}reconSpace")
+    space = parse_header(xml, path).find("{*}encoding/{*}reconSpace")
     if space is None:
         return None
     sizes = [_ratio(space, axis) for axis in ("zxy" if rows == "x" else "zyx")]

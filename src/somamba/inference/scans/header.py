@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from somamba.data.readers.header import parse_header
 from somamba.errors import DataError
 from somamba.inference.scans.arrays import LARGEST
 
@@ -45,12 +46,7 @@ class Header:
 
 def read_header(xml: str, path: Path) -> Header:
     """Parse a header, or say what is missing in it."""
-    if "<!DOCTYPE" in xml:
-        raise DataError(f"{path}: the ISMRMRD header contains a document type, which no scanner writes.")
-    try:
-        root = ElementTree.fromstring(xml)
-    except ElementTree.ParseError as error:
-        raise DataError(f"{path}: the ISMRMRD header is not XML ({error}).") from error
+    root = parse_header(xml, path)
     encoding = root.find("{*}encoding")
     if encoding is None:
         raise DataError(f"{path}: the ISMRMRD header has no <encoding>, so the size of k-space is not known.")

@@ -4,8 +4,7 @@ It computes what the layers compute, with two of them folded into one: the outle
 without anything in between, so their product is taken once instead of at every token.
 """
 
-from collections.abc import Iterator
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +13,7 @@ from somamba.models.layers.depthwise import DepthwiseGELU
 from somamba.models.so_mamba.interface import InterfaceModulation
 from somamba.models.so_mamba.mixer import A_FLOOR, NORM_EPS
 from somamba.models.so_mamba.outlet import Outlet
+from somamba.models.so_mamba.ownership import OwnershipBlock
 from somamba.models.so_mamba.router import Router
 from somamba.native.library import usable
 from somamba.native.route import RouteWeights, route
@@ -21,26 +21,8 @@ from somamba.native.stream import StreamWeights, stream_block
 from somamba.shapes import Grid
 
 
-@runtime_checkable
-class UnitLike(Protocol):
-    """What is read of a unit: `unit` imports this file, not the other way."""
-
-    norm: nn.LayerNorm
-
-    @property
-    def router(self) -> nn.Module:
-        """Router or a stand-in."""
-
-    @property
-    def block(self) -> Any:
-        """Ownership block."""
-
-    def modules(self) -> Iterator[nn.Module]:
-        """All layers."""
-
-
-def can_stream(unit: UnitLike, features: Grid) -> bool:
-    """Tell whether the compiled unit may take the place of its layers.
+def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> bool:
+    """Tell whether the compiled unit may take the place of its layers: norm, router and block.
 
     Not while gradients are recorded, under autocast, in a trace, or where a hook waits for one of the layers: it would
     wait in vain. And only for what was compiled: the paper's unit, its tokens in the order of rows.
@@ -51,17 +33,18 @@ def can_stream(unit: UnitLike, features: Grid) -> bool:
         or torch.compiler.is_compiling()
         or torch._C._get_tracing_state() is not None
     )
-    return not recorded and usable(features, unit.norm.weight) and _is_the_papers(unit) and not _watched(unit)
+    if recorded or not usable(features, norm.weight):
+        return False
+    return _is_the_papers(router, block) and not any(map(_watched, (norm, router, block)))
 
 
-def stream(unit: UnitLike, features: Grid) -> Grid:
+def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> Grid:
     """``X + Y`` of a unit for which `can_stream` holds."""
-    carrier, evidence = route(features, _route_weights(unit))
-    return stream_block(features, carrier, evidence, _stream_weights(unit.block))
+    carrier, evidence = route(features, _route_weights(norm, cast("Router", router)))
+    return stream_block(features, carrier, evidence, _stream_weights(block))
 
 
-def _is_the_papers(unit: UnitLike) -> bool:
-    router, block = unit.router, unit.block
+def _is_the_papers(router: nn.Module, block: OwnershipBlock) -> bool:
     config = block.mixer.config
     return (
         isinstance(router, Router)
@@ -78,13 +61,12 @@ def _is_the_papers(unit: UnitLike) -> bool:
     )
 
 
-def _watched(unit: UnitLike) -> bool:
+def _watched(part: nn.Module) -> bool:
     """Whether a forward hook waits on one of the layers."""
-    return any(module._forward_hooks or module._forward_pre_hooks for module in unit.modules())
+    return any(module._forward_hooks or module._forward_pre_hooks for module in part.modules())
 
 
-def _route_weights(unit: UnitLike) -> RouteWeights:
-    norm, router = unit.norm, cast("Router", unit.router)
+def _route_weights(norm: nn.LayerNorm, router: Router) -> RouteWeights:
     return RouteWeights(
         norm=_affine(norm),
         norm_eps=norm.eps,

@@ -38,7 +38,8 @@ class Unit(nn.Module):
 
     def forward(self, features: Grid) -> Grid:
         """Refine the features of one stage."""
-        if can_stream(self, features):
-            return stream(self, features)
+        parts = (self.norm, self.router, self.block)
+        if can_stream(*parts, features):
+            return stream(*parts, features)
         carrier, evidence = self.router(self.norm(features))
         return self.block(features, carrier, evidence)

@@ -141,9 +141,8 @@ INLINE vf clamp(vf x, float low, float high) {
 }
 #endif
 
-// 2^t: the integer part goes to the exponent, a polynomial (own minimax fit, 8e-8) makes the rest.
-INLINE vf exp2_(vf t) {
-    t = clamp(t, -126.0f, 127.0f);
+// 2^t for -126 <= t <= 127: the integer part goes to the exponent, a polynomial (own minimax fit, 8e-8) makes the rest.
+INLINE vf power_of_two_(vf t) {
     const float magic = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer and leaves it in the low bits
     vf shifted = t + magic;
     vf r = t - (shifted - magic);
@@ -152,7 +151,13 @@ INLINE vf exp2_(vf t) {
     q = q * r + 0.240221176f;
     q = q * r + 0.693146966f;
     q = q * r + 1.00000007f;
-    return (vf)((vi)q + ((vi)shifted << 23)) + (t - t);  // t - t keeps a NaN, which integers would make a number
+    return (vf)((vi)q + ((vi)shifted << 23));
+}
+
+// 2^t, clamped; t - t keeps a NaN, which integers would make a number.
+INLINE vf exp2_(vf t) {
+    t = clamp(t, -126.0f, 127.0f);
+    return power_of_two_(t) + (t - t);
 }
 
 // exp with relative error below 2e-7: the logarithm of two in two parts, for what is summed over many tokens.
@@ -173,18 +178,7 @@ INLINE vf exp_(vf x) {
 }
 
 // 1 + exp(-x) for what is divided by it and is NaN itself where x is; below 2^61, so that two of them can be multiplied.
-INLINE vf silu_divisor_(vf x) {
-    const vf t = clamp(-1.44269504f * x, -60.0f, 60.0f);
-    const float magic = 12582912.0f;
-    vf shifted = t + magic;
-    vf r = t - (shifted - magic);
-    vf q = 0.00132763528f * r + 0.00967565547f;
-    q = q * r + 0.055507145f;
-    q = q * r + 0.240221176f;
-    q = q * r + 0.693146966f;
-    q = q * r + 1.00000007f;
-    return 1.0f + (vf)((vi)q + ((vi)shifted << 23));
-}
+INLINE vf silu_divisor_(vf x) { return 1.0f + power_of_two_(clamp(-1.44269504f * x, -60.0f, 60.0f)); }
 
 INLINE vf sigmoid_(vf x) { return 1.0f / (1.0f + exp2_(-1.44269504f * x)); }
 
