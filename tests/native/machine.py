@@ -12,7 +12,7 @@ from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 
 needs_native = pytest.mark.skipif(library.why_not() is not None, reason=f"compiled kernels: {library.why_not()}")
 
-INSTRUCTION_SETS = ("avx512", "avx2", "base")
+INSTRUCTION_SETS = ("avx512bf16", "avx512", "avx2", "base")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from torch import Tensor
 from somamba.errors import BackendError
 from somamba.native.memory import keep_pages
 
-ABI = 5
+ABI = 6
 DISABLE = "SOMAMBA_NO_NATIVE"
 FLOATS = ctypes.POINTER(ctypes.c_float)
 
@@ -46,14 +46,16 @@ def library() -> ctypes.CDLL:
 
 
 def instruction_set() -> str:
-    """Return the instruction set that the kernels run with: avx512, avx2 or base."""
+    """Return the instruction set that the kernels run with: avx512bf16, avx512, avx2 or base."""
     return str(library().somamba_instruction_set().decode())
 
 
 def use_instruction_set(name: str) -> None:
     """Run with another instruction set than the best; for tests and benchmarks."""
     if not library().somamba_use(name.encode()):
-        raise BackendError(f"Instruction set {name!r} is not known, or this machine lacks it. Try: avx512, avx2, base.")
+        raise BackendError(
+            f"Instruction set {name!r} is not known, or this machine lacks it. Try: avx512bf16, avx512, avx2, base."
+        )
 
 
 @cache

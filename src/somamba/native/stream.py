@@ -4,7 +4,7 @@ The structure mirrors ``source/kernels.h``.
 """
 
 import ctypes
-from ctypes import c_float, c_int64
+from ctypes import c_float, c_int64, c_void_p
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from somamba.native import depthwise
 from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.product import CHUNK, LANES, packed
+from somamba.native.product import CHUNK, LANES, address, packed
 from somamba.native.structures import DOUBLES, ROWS_ABREAST, Depthwise, Interface, Scan, ScanSizes, Strided
 
 PIECE = 512
@@ -28,15 +28,16 @@ class _Stream(ctypes.Structure):
         ("features", FLOATS),
         ("out", FLOATS),
         *((name, FLOATS) for name in ("content_weight", "content_bias", "evidence_weight", "evidence_bias")),
-        ("project_weight", FLOATS),
+        ("project_weight", c_void_p),
         *((name, c_int64) for name in ("columns", "pitch", "dt_at", "decay_at")),
         ("dt_bias", FLOATS),
         ("hidden_size", c_int64),
-        ("reduce_weight", FLOATS),
+        ("reduce_weight", c_void_p),
         ("reduce_bias", FLOATS),
         ("inner", c_int64),
-        ("merge_weight", FLOATS),
+        ("merge_weight", c_void_p),
         ("merge_bias", FLOATS),
+        ("halved", c_void_p),
         ("norm_eps", c_float),
         ("decay_floor", c_float),
         ("decay_softplus", c_int64),
@@ -80,12 +81,18 @@ class StreamWeights:
     shift: float
     outlet: tuple[Tensor, Tensor]
     """Weight ``(width, 1, 3, 3)`` and bias of the outlet's filter."""
-    merge: tuple[Tensor, Tensor]
-    """``(channels, read-out + width)`` and bias: of the read-out and the filtered evidence."""
+    merge: tuple[Tensor, Tensor, Tensor]
+    """``(channels, read-out)`` and ``(channels, width)``, for the read-out and the filtered evidence; and the bias."""
 
 
 def stream_block(
-    features: Tensor, content: Tensor, evidence: Tensor, weights: StreamWeights, *, piece: int = PIECE
+    features: Tensor,
+    content: Tensor,
+    evidence: Tensor,
+    weights: StreamWeights,
+    *,
+    piece: int = PIECE,
+    half: bool = False,
 ) -> Tensor:
     """``features + W_o([S, NSR(G)])``, S the read-out of a scan over the normed content, modulated by the evidence.
 
@@ -95,11 +102,12 @@ def stream_block(
         evidence: ``(batch, y, x, width)``: G.
         weights: Of the block.
         piece: Tokens at a time.
+        half: Take the products of linear layers in bfloat16, summed in float32; all else stays in float32.
     """
     features, content, evidence = (grid.contiguous() for grid in (features, content, evidence))
     _, height, width, channels = features.shape
     out = torch.empty(features.shape)
-    buffers = _Buffers(weights, min(piece, height * width), content.shape[-1])
+    buffers = _Buffers(weights, min(piece, height * width), content.shape[-1], half=half)
     for image in range(features.shape[0]):
         call, scan_workers = buffers.describe(weights)
         call.tokens, call.channels = height * width, channels
@@ -114,7 +122,7 @@ def stream_block(
 class _Buffers:
     """What one piece needs on its way; used again by the next."""
 
-    def __init__(self, weights: StreamWeights, piece: int, width: int) -> None:
+    def __init__(self, weights: StreamWeights, piece: int, width: int, *, half: bool) -> None:
         self.piece, self.width = piece, width
         self.heads, self.rank, self.n = weights.B_bias.shape
         self.p = weights.mimo_x.shape[-1]
@@ -132,7 +140,10 @@ class _Buffers:
         self.carry = torch.empty(self.heads * tiles * -(-self.n // LANES) * LANES * LANES)
         self.turns = torch.empty(2, self.heads * max(self.angles, 1), dtype=torch.float64)
         self.scratch = torch.empty(0)
-        self.packed = [packed(weight) for weight in (weights.project, weights.reduce[0], weights.merge[0])]
+        linear = ((weights.project,), (weights.reduce[0],), weights.merge[:2])
+        self.packed = [packed(*parts, half=half) for parts in linear]
+        rows = workers() * CHUNK if half else 0
+        self.halved = torch.empty(rows, inner + inner % 2 + width + width % 2, dtype=torch.bfloat16)
 
     def _after_angle(self) -> int:
         """Columns before the angles: z, x, B, C, dt, A, trap."""
@@ -157,9 +168,11 @@ class _Buffers:
             weight, bias = getattr(weights, f"{name}_norm")
             setattr(call, f"{name}_weight", pointer(weight))
             setattr(call, f"{name}_bias", pointer(bias))
-        call.project_weight, call.reduce_weight, call.merge_weight = map(pointer, self.packed)
+        call.project_weight, call.reduce_weight, call.merge_weight = map(address, self.packed)
+        # An empty tensor lies at 0: products in float32.
+        call.halved = address(self.halved)
         call.dt_bias, call.reduce_bias, call.merge_bias = map(
-            pointer, (weights.dt_bias, weights.reduce[1], weights.merge[1])
+            pointer, (weights.dt_bias, weights.reduce[1], weights.merge[2])
         )
         return call, scan_workers
 

@@ -159,10 +159,68 @@ def test_gradients_want_the_layers():
 
 @needs_native
 @torch.no_grad()
-def test_autocast_wants_the_layers():
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_streams_in_float32_where_halves_do_not_pay(dtype, monkeypatch):
+    monkeypatch.setattr(streaming, "halves_pay", lambda: False)
     module, features = made()
     with torch.autocast("cpu", torch.bfloat16):
-        assert not can_stream(*parts(module), features)
+        assert can_stream(*parts(module), features.to(dtype))
+        under = module(features.to(dtype))
+    assert under.dtype == torch.float32
+    assert torch.equal(under, module(features.to(dtype).float()))
+
+
+@needs_native
+@torch.no_grad()
+def test_bfloat16_without_autocast_wants_the_layers():
+    module, features = made()
+    assert not can_stream(*parts(module), features.bfloat16())
+
+
+@needs_native
+@torch.no_grad()
+def test_autocast_streams_in_bfloat16_where_halves_pay(monkeypatch):
+    monkeypatch.setattr(streaming, "halves_pay", lambda: True)
+    module, features = made(SOMambaConfig(), (9, 12))
+    exact = module(features)
+    with torch.autocast("cpu", torch.bfloat16):
+        under = module(features)
+    assert not torch.equal(under, exact)
+    assert relative_error(under, exact) < 1e-2
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("set_", INSTRUCTION_SETS)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_products_in_bfloat16_are_those_of_rounded_numbers(name, set_, instruction_set):
+    """Both streams of the router, which come from one product each, against the layers with rounded factors."""
+    module, features = made(CONFIGS[name], (5, 7))
+    weights = streaming._route_weights(module.norm, module.router)
+    instruction_set(set_)
+    pools = module.router.filter(module.norm(features)).bfloat16().double().chunk(2, dim=-1)
+    candidates = [
+        torch.nn.functional.linear(pool, weight.bfloat16().double(), bias.double())
+        for pool, (weight, bias) in zip(pools, (weights.carrier, weights.evidence), strict=True)
+    ]
+    carrier, evidence = route(features, weights, half=True)
+    # L + G is U_car + U_nr, whatever the router makes of them.
+    assert relative_error(carrier.double() + evidence, sum(candidates)) < 3e-3
+    exact = route(features, weights)
+    assert 1e-5 < relative_error(carrier, exact[0]) < 1e-2
+    out = stream_block(features, *exact, streaming._stream_weights(module.block), half=True)
+    assert 1e-6 < relative_error(out, layers(module, features)[2]) < 1e-2
+
+
+@needs_native
+@torch.no_grad()
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_what_is_not_finite_does_not_become_a_number_in_bfloat16(value):
+    module, features = made()
+    features[0, 3, 4, 1] = value
+    streams = route(features, streaming._route_weights(module.norm, module.router), half=True)
+    out = stream_block(features, *streams, streaming._stream_weights(module.block), half=True)
+    assert not out[0, 3, 4].isfinite().any()
 
 
 @needs_native

@@ -16,6 +16,7 @@ from somamba.models.so_mamba.outlet import Outlet
 from somamba.models.so_mamba.ownership import OwnershipBlock
 from somamba.models.so_mamba.router import Router
 from somamba.native.library import usable
+from somamba.native.product import halves_pay
 from somamba.native.route import RouteWeights, route
 from somamba.native.stream import StreamWeights, stream_block
 from somamba.shapes import Grid
@@ -24,24 +25,32 @@ from somamba.shapes import Grid
 def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> bool:
     """Tell whether the compiled unit may take the place of its layers: norm, router and block.
 
-    Not while gradients are recorded, under autocast, in a trace, or where a hook waits for one of the layers: it would
-    wait in vain. And only for what was compiled: the paper's unit, its tokens in the order of rows.
+    Not while gradients are recorded, in a trace, or where a hook waits for one of the layers: it would wait in vain.
+    And only for what was compiled: the paper's unit, its tokens in the order of rows.
     """
-    recorded = (
-        torch.is_grad_enabled()
-        or torch.is_autocast_enabled(features.device.type)
-        or torch.compiler.is_compiling()
-        or torch._C._get_tracing_state() is not None
-    )
-    if recorded or not usable(features, norm.weight):
+    recorded = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
+    rounded = features.dtype == torch.bfloat16 and _autocast_to_half()
+    if recorded or not usable(norm.weight, *(() if rounded else (features,))):
         return False
     return _is_the_papers(router, block) and not any(map(_watched, (norm, router, block)))
 
 
 def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> Grid:
-    """``X + Y`` of a unit for which `can_stream` holds."""
-    carrier, evidence = route(features, _route_weights(norm, cast("Router", router)))
-    return stream_block(features, carrier, evidence, _stream_weights(block))
+    """``X + Y`` of a unit for which `can_stream` holds.
+
+    Under autocast to bfloat16 the linear layers that autocast would take are multiplied in bfloat16 if the machine has
+    an instruction for it. Where it has none, float32 is both faster and more exact, so it stays.
+    """
+    half = _autocast_to_half() and halves_pay()
+    # Weights are put together and packed as they are; autocast would round them on the way.
+    with torch.autocast("cpu", enabled=False):
+        features = features.float()
+        carrier, evidence = route(features, _route_weights(norm, cast("Router", router)), half=half)
+        return stream_block(features, carrier, evidence, _stream_weights(block), half=half)
+
+
+def _autocast_to_half() -> bool:
+    return torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
 
 
 def _is_the_papers(router: nn.Module, block: OwnershipBlock) -> bool:
@@ -108,5 +117,5 @@ def _stream_weights(block: Any) -> StreamWeights:
         scale=float(access.scale),
         shift=float(access.shift),
         outlet=_affine(outlet.filter),
-        merge=(torch.cat([read, refine @ narrow], dim=1), merge.bias + refine @ shift),
+        merge=(read, refine @ narrow, merge.bias + refine @ shift),
     )

@@ -11,21 +11,23 @@ namespace base { extern const Kernels kernels; }
 #if defined(__x86_64__)
 namespace avx2 { extern const Kernels kernels; }
 namespace avx512 { extern const Kernels kernels; }
+namespace avx512bf16 { extern const Kernels kernels; }
 #endif
 
 namespace {
 
 const Kernels* const TABLES[] = {
 #if defined(__x86_64__)
-    &avx512::kernels, &avx2::kernels,
+    &avx512bf16::kernels, &avx512::kernels, &avx2::kernels,
 #endif
     &base::kernels};
 
 bool can_run(const Kernels* table) {
 #if defined(__x86_64__)
-    if (table == &avx512::kernels)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    if (table == &avx512bf16::kernels) return avx512 && __builtin_cpu_supports("avx512bf16");
+    if (table == &avx512::kernels) return avx512;
     if (table == &avx2::kernels) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
     return table == &base::kernels;
@@ -79,7 +81,7 @@ void parallel(int count, const F& work) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 5; }
+EXPORT int somamba_abi() { return 6; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 

@@ -114,7 +114,9 @@ struct Route {
     const float* features;                    // height width channels
     const float *norm_weight, *norm_bias;
     const float *taps, *taps_bias;            // 9 channels; channels
-    const float *carrier_weight, *carrier_bias, *evidence_weight, *evidence_bias;  // channels/2 to d
+    const void *carrier_weight, *evidence_weight;  // channels/2 to d
+    const float *carrier_bias, *evidence_bias;
+    int64_t half;                             // whether products are taken in bfloat16, and their weights packed so
     const float* smooth;
     float norm_eps;
     float *carrier, *evidence;                // height width d: L and G
@@ -132,14 +134,17 @@ struct Stream {
     const float* features;                    // tokens channels
     float* out;                               // tokens channels
     const float *content_weight, *content_bias, *evidence_weight, *evidence_bias;  // of the layer norms
-    const float* project_weight;              // width to columns
+    const void* project_weight;               // width to columns
     int64_t columns, pitch;                   // of what is projected: z, x, B, C, dt, A, trap, angle; floats in a row
     int64_t dt_at, decay_at;                  // columns of dt and A
     const float* dt_bias;
     int64_t hidden_size;
-    const float *reduce_weight, *reduce_bias;
+    const void* reduce_weight;
+    const float* reduce_bias;
     int64_t inner;                            // width of the read-out
-    const float *merge_weight, *merge_bias;   // (inner width) to channels: read-out and filtered G
+    const void* merge_weight;                 // (inner width) to channels: read-out and filtered G
+    const float* merge_bias;
+    uint16_t* halved;                         // workers 192 (inner width), for products in bfloat16; null: in float32
     float norm_eps, decay_floor;
     int64_t decay_softplus;
     float *normed, *projected, *hidden, *readout;  // workers 192 width; piece+1 pitch; piece hidden_size; piece+1 inner

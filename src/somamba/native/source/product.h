@@ -1,6 +1,6 @@
 // Products with the weight of a small linear layer, some rows at a time, so that a kernel can take them in its stride:
-// no call, no second pass over what comes in or goes out. Weights come packed in panels of 16 columns,
-// (width / 16, inner, 16), zero beyond the width.
+// no call, no second pass over what comes in or goes out. Weights come packed in panels of 16 columns, zero beyond the
+// width: (width / 16, inner, 16) floats, or (width / 16, inner / 2, 16, 2) bfloat16, zero beyond an odd inner size.
 #pragma once
 #include "vec.h"
 
@@ -10,6 +10,20 @@ namespace SOMAMBA_ISA {
 constexpr int ROWS_AT_ONCE = SOMAMBA_WIDTH == 16 ? 24 : SOMAMBA_WIDTH == 8 ? 6 : 3;
 constexpr int CHUNK = 8 * ROWS_AT_ONCE;  // rows that meet one panel after another: both stay in the first cache
 
+// The left factor: rows `step` apart, of `inner` numbers. Of bfloat16 both are even.
+template <typename T>
+struct Rows {
+    const T* at;
+    int64_t step, inner;
+};
+
+// Where the product goes: to = start + bias + product, neither start nor bias where it is null.
+struct Sum {
+    const float *start, *bias;
+    float* to;
+    int64_t row, width;  // the distance of rows, of start and to alike; how many columns there are
+};
+
 // total[r] += x[r] . panel
 template <int ROWS>
 INLINE void accumulate(const float* x, int64_t x_row, int64_t inner, const float* panel, V (&total)[ROWS]) {
@@ -18,61 +32,57 @@ INLINE void accumulate(const float* x, int64_t x_row, int64_t inner, const float
         UNROLL for (int r = 0; r < ROWS; ++r) total[r] = fma(total[r], weight, x[r * x_row + k]);
     }
 }
-
-// Calls work<ROWS>(row) for all of `rows`: ROWS_AT_ONCE at a time, what is left over one by one.
-#define SOMAMBA_BY_ROWS(rows, call)                                                          \
-    {                                                                                        \
-        int64_t row = 0;                                                                     \
-        for (; row + ROWS_AT_ONCE <= (rows); row += ROWS_AT_ONCE) call(ROWS_AT_ONCE);        \
-        for (; row < (rows); ++row) call(1);                                                 \
-    }
-
-// to = x weight^T + bias for ROWS rows and one panel; no bias where it is null.
 template <int ROWS>
-INLINE void panel_product(const float* x, int64_t x_row, int64_t inner, const float* panel, const float* bias, float* to,
-                          int64_t to_row, int lanes) {
-    V total[ROWS];
-    UNROLL for (int r = 0; r < ROWS; ++r) total[r] = bias ? load(bias, lanes) : splat(0);
-    accumulate<ROWS>(x, x_row, inner, panel, total);
-    UNROLL for (int r = 0; r < ROWS; ++r) store(to + r * to_row, total[r], lanes);
-}
-
-// to = x weight^T + bias for up to CHUNK rows.
-INLINE void product(int64_t rows, const float* x, int64_t x_row, int64_t inner, const float* packed, const float* bias,
-                    int64_t width, float* to, int64_t to_row) {
-    for (int64_t j = 0; j < width; j += LANES) {
-        const int lanes = width - j < LANES ? (int)(width - j) : LANES;
-        const float *panel = packed + j * inner, *own = bias ? bias + j : nullptr;
-#define CALL(R) panel_product<R>(x + row * x_row, x_row, inner, panel, own, to + row * to_row + j, to_row, lanes)
-        SOMAMBA_BY_ROWS(rows, CALL)
-#undef CALL
+INLINE void accumulate(const bf16* x, int64_t x_row, int64_t inner, const bf16* panel, V (&total)[ROWS]) {
+    for (int64_t k = 0; k < inner; k += 2) {
+        const Pairs weight = load_pairs(panel + k * LANES);
+        UNROLL for (int r = 0; r < ROWS; ++r) total[r] = dot(total[r], weight, x + r * x_row + k);
     }
 }
 
-// to = start + bias + x weight^T + y weight^T, the weight for x and y side by side: ROWS rows and one panel.
-template <int ROWS>
-INLINE void panel_merge(const float* start, const float* bias, const float* x, int64_t x_width, const float* y,
-                        int64_t y_width, const float* panel, float* to, int64_t width, int lanes) {
+// ROWS rows and one panel; the weight for x and y side by side.
+template <int ROWS, typename T>
+INLINE void panel_product(Rows<T> x, Rows<T> y, const T* panel, const Sum& sum, int64_t row, int64_t column) {
+    const int lanes = sum.width - column < LANES ? (int)(sum.width - column) : LANES;
+    const int64_t at = row * sum.row + column;
     V total[ROWS];
-    const V shift = load(bias, lanes);
-    UNROLL for (int r = 0; r < ROWS; ++r) total[r] = load(start + r * width, lanes) + shift;
-    accumulate<ROWS>(x, x_width, x_width, panel, total);
-    accumulate<ROWS>(y, y_width, y_width, panel + x_width * LANES, total);
-    UNROLL for (int r = 0; r < ROWS; ++r) store(to + r * width, total[r], lanes);
+    const V shift = sum.bias ? load(sum.bias + column, lanes) : splat(0);
+    UNROLL for (int r = 0; r < ROWS; ++r)
+        total[r] = sum.start ? load(sum.start + at + r * sum.row, lanes) + shift : shift;
+    accumulate<ROWS>(x.at + row * x.step, x.step, x.inner, panel, total);
+    accumulate<ROWS>(y.at + row * y.step, y.step, y.inner, panel + x.inner * LANES, total);
+    UNROLL for (int r = 0; r < ROWS; ++r) store(sum.to + at + r * sum.row, total[r], lanes);
 }
 
-// The same for up to CHUNK rows; all rows contiguous.
-INLINE void merge(int64_t rows, const float* start, const float* bias, const float* x, int64_t x_width, const float* y,
-                  int64_t y_width, const float* packed, float* to, int64_t width) {
-    for (int64_t j = 0; j < width; j += LANES) {
-        const int lanes = width - j < LANES ? (int)(width - j) : LANES;
-        const float* panel = packed + j * (x_width + y_width);
-#define CALL(R)                                                                                                        \
-    panel_merge<R>(start + row * width + j, bias + j, x + row * x_width, x_width, y + row * y_width, y_width, panel, \
-                   to + row * width + j, width, lanes)
-        SOMAMBA_BY_ROWS(rows, CALL)
-#undef CALL
+// start + bias + [x, y] weight^T for up to CHUNK rows.
+template <typename T>
+INLINE void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Sum& sum) {
+    for (int64_t column = 0; column < sum.width; column += LANES) {
+        const T* panel = packed + column * (x.inner + y.inner);
+        int64_t row = 0;
+        for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) panel_product<ROWS_AT_ONCE>(x, y, panel, sum, row, column);
+        for (; row < rows; ++row) panel_product<1>(x, y, panel, sum, row, column);
     }
+}
+
+// Rows rounded to bfloat16, with a zero behind an odd number of them; `to` is moved behind them.
+INLINE Rows<bf16> rounded(int64_t rows, Rows<float> x, bf16*& to) {
+    const Rows<bf16> result{to, round_up(x.inner, 2), round_up(x.inner, 2)};
+    for (int64_t r = 0; r < rows; ++r, to += result.step) {
+        round_row(x.at + r * x.step, x.inner, to);
+        if (x.inner < result.inner) to[x.inner] = 0;
+    }
+    return result;
+}
+
+// The same in float32, or in bfloat16 where there is memory for the rounded rows: CHUNK of x and y, even sizes.
+INLINE void product(int64_t rows, Rows<float> x, Rows<float> y, const void* packed, const Sum& sum, bf16* memory) {
+    if (!memory) return panels(rows, x, y, (const float*)packed, sum);
+    const Rows<bf16> left = rounded(rows, x, memory), right = rounded(rows, y, memory);
+    panels(rows, left, right, (const bf16*)packed, sum);
+}
+INLINE void product(int64_t rows, Rows<float> x, const void* packed, const Sum& sum, bf16* memory) {
+    product(rows, x, {x.at, 0, 0}, packed, sum, memory);
 }
 
 }  // namespace SOMAMBA_ISA

@@ -7,8 +7,11 @@
 
 namespace SOMAMBA_ISA {
 
-// One worker's memory: four normed rows with a zero pixel at each end (the fourth all zero), and a chunk of pixels.
-static int64_t route_scratch(const Route& a) { return 4 * (a.width + 2) * a.channels + CHUNK * a.channels + LANES; }
+// One worker's memory: four normed rows with a zero pixel at each end (the fourth all zero), a chunk of pixels, and one
+// pool of it in bfloat16.
+static int64_t route_scratch(const Route& a) {
+    return 4 * (a.width + 2) * a.channels + CHUNK * a.channels + CHUNK * round_up(a.channels / 2, 2) / 2 + LANES;
+}
 
 INLINE void norm_image_row(const Route& a, int64_t y, float* to) {
     const float* from = a.features + y * a.width * a.channels;
@@ -46,6 +49,7 @@ static void route_project(const Route& a, int index, int count) {
     const int64_t begin = a.height * index / count, end = a.height * (index + 1) / count, C = a.channels, pool = C / 2;
     const int64_t line = (a.width + 2) * C;
     float *rows = a.scratch + index * route_scratch(a), *zero = rows + 3 * line, *chunk = rows + 4 * line;
+    bf16* halved = a.half ? (bf16*)(chunk + CHUNK * C) : nullptr;
     for (int64_t i = 0; i < 4; ++i) {  // the pixels beyond the ends
         memset(rows + i * line, 0, C * sizeof(float));
         memset(rows + (i + 1) * line - C, 0, C * sizeof(float));
@@ -60,8 +64,8 @@ static void route_project(const Route& a, int index, int count) {
         for (int64_t x = 0; x < a.width; x += CHUNK) {
             const int64_t some = least(CHUNK, a.width - x), at = (y * a.width + x) * a.d;
             filter_pixels(a, lines, x, some, chunk);
-            product(some, chunk, C, pool, a.carrier_weight, a.carrier_bias, a.d, a.carrier + at, a.d);
-            product(some, chunk + pool, C, pool, a.evidence_weight, a.evidence_bias, a.d, a.evidence + at, a.d);
+            product(some, {chunk, C, pool}, a.carrier_weight, {nullptr, a.carrier_bias, a.carrier + at, a.d, a.d}, halved);
+            product(some, {chunk + pool, C, pool}, a.evidence_weight, {nullptr, a.evidence_bias, a.evidence + at, a.d, a.d}, halved);
         }
     }
 }

@@ -53,10 +53,16 @@ INLINE void silu_rows(float* x, int64_t count) {
     }
 }
 
+// A worker's memory for rows in bfloat16; null where products are taken in float32.
+INLINE bf16* stream_halved(const Stream& a, int index) {
+    return a.halved ? a.halved + index * CHUNK * (round_up(a.inner, 2) + round_up(a.width, 2)) : nullptr;
+}
+
 // First half of a piece: content and evidence of `piece.rows` tokens to the arguments of the scan.
 static void stream_project(const Stream& a, const Piece& piece, int index, int count) {
     const int64_t begin = piece.rows * index / count, end = piece.rows * (index + 1) / count;
     float* normed = a.normed + index * CHUNK * a.width;
+    bf16* halved = stream_halved(a, index);
     float* modulation = a.interface.scratch + index * ROWS_ABREAST * 4 * a.interface.vectors * a.interface.n;
     for (int64_t at = begin; at < end; at += CHUNK) {
         const int64_t rows = least(CHUNK, end - at);
@@ -65,11 +71,12 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
         float* hidden = a.hidden + at * a.hidden_size;
         for (int64_t r = 0; r < rows; ++r)
             layer_norm_row(content + r * a.width, a.width, a.content_weight, a.content_bias, a.norm_eps, normed + r * a.width);
-        product(rows, normed, a.width, a.width, a.project_weight, nullptr, a.columns, projected, a.pitch);
+        product(rows, {normed, a.width, a.width}, a.project_weight, {nullptr, nullptr, projected, a.pitch, a.columns}, halved);
         for (int64_t r = 0; r < rows; ++r) steps_row(a, projected + r * a.pitch);
         for (int64_t r = 0; r < rows; ++r)
             layer_norm_row(evidence + r * a.width, a.width, a.evidence_weight, a.evidence_bias, a.norm_eps, normed + r * a.width);
-        product(rows, normed, a.width, a.width, a.reduce_weight, a.reduce_bias, a.hidden_size, hidden, a.hidden_size);
+        product(rows, {normed, a.width, a.width}, a.reduce_weight,
+                {nullptr, a.reduce_bias, hidden, a.hidden_size, a.hidden_size}, halved);
         silu_rows(hidden, rows * a.hidden_size);
         interface_rows(a.interface, at, at + rows, modulation);
     }
@@ -80,11 +87,14 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
 static void stream_merge(const Stream& a, const Piece& piece, int index, int count) {
     const int64_t begin = piece.scanned * index / count, end = piece.scanned * (index + 1) / count;
     float* refined = a.normed + index * CHUNK * a.width;
+    bf16* halved = stream_halved(a, index);
     for (int64_t at = begin; at < end; at += CHUNK) {
         const int64_t rows = least(CHUNK, end - at), token = piece.token - 1 + piece.first + at;
         depthwise_pixels(a.outlet, token, token + rows, refined);
-        merge(rows, a.features + token * a.channels, a.merge_bias, a.readout + (piece.first + at) * a.inner, a.inner,
-              refined, a.width, a.merge_weight, a.out + token * a.channels, a.channels);
+        const Rows<float> readout{a.readout + (piece.first + at) * a.inner, a.inner, a.inner};
+        const int64_t to = token * a.channels;
+        product(rows, readout, {refined, a.width, a.width}, a.merge_weight,
+                {a.features + to, a.merge_bias, a.out + to, a.channels, a.channels}, halved);
     }
 }
 

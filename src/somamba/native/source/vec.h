@@ -60,6 +60,41 @@ INLINE void store(float* p, V x, int count) {
     for (int i = 0; i < count; ++i) p[i] = t[i];
 }
 
+// ---- bfloat16: the upper half of a float; products take two neighbours at a time ------------------------------------
+
+typedef uint16_t bf16;
+typedef int32_t viu __attribute__((vector_size(SOMAMBA_WIDTH * 4), aligned(2), may_alias));
+
+struct Pairs {
+    vi a[NV];
+};
+
+INLINE Pairs load_pairs(const bf16* p) { Pairs r; EACH r.a[j_] = *(const viu*)(p + j_ * 2 * SOMAMBA_WIDTH); return r; }
+
+// x + y[0] z[0] + y[1] z[1] in every lane
+INLINE V dot(V x, Pairs y, const bf16* z) {
+    int32_t pair;
+    memcpy(&pair, z, sizeof pair);
+    V r;
+#if defined(SOMAMBA_BF16)
+    r.a[0] = (vf)_mm512_dpbf16_ps((__m512)x.a[0], (__m512bh)y.a[0], (__m512bh)_mm512_set1_epi32(pair));
+#else
+    const vi both = pair - (vi){}, upper = (int32_t)0xffff0000 - (vi){};
+    EACH r.a[j_] = x.a[j_] + (vf)(y.a[j_] << 16) * (vf)(both << 16) + (vf)(y.a[j_] & upper) * (vf)(both & upper);
+#endif
+    return r;
+}
+
+// To the nearest, ties to even; NaN stays NaN.
+INLINE void round_row(const float* x, int64_t count, bf16* to) {
+    for (int64_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        const uint32_t near = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+        to[i] = (bf16)(x[i] == x[i] ? near : 0x7fc0);
+    }
+}
+
 // ---- sums over lanes: SOMAMBA_WIDTH vectors become one, each folded to its sum ----------------------------------
 
 template <int... I>
