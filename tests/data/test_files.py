@@ -130,6 +130,18 @@ def test_a_reading_that_crashes_is_an_error_and_the_next_file_is_read(tmp_path):
     process.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_group_does_not_end_a_reading(number, tmp_path):
+    process = files.ReadingProcess()
+    request = {"do": "inspect", "path": str(hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2))))}
+    process.ask(request)
+    child = process._child
+    child.send_signal(number)
+    assert "kspace" in process.ask(request)[0]["arrays"]
+    assert process._child is child
+    process.close()
+
+
 def test_forked_workers_read_through_children_of_their_own(tmp_path):
     path = hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2)))
     script = (

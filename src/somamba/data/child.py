@@ -8,6 +8,7 @@ line, followed by the bytes of the array where one was asked for.
 import contextlib
 import json
 import logging
+import signal
 import struct
 import sys
 import warnings
@@ -251,6 +252,9 @@ def limit_memory() -> None:
 
 def main() -> None:
     """Answer until standard input is closed."""
+    # A signal to the whole group (Ctrl-C, a job's time limit) is the parent's to act on: it may want this file first.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     limit_memory()
     logging.disable()
     warnings.simplefilter("ignore")
