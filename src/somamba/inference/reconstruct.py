@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Complex
+from jaxtyping import Bool, Complex, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -21,27 +22,32 @@ from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.models.zero_filled import ZeroFilled
 from somamba.physics.fourier import ifft2c
+from somamba.physics.masks import SamplingMask
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "
     "minimum and maximum, single-coil, without noise, under one fixed mask. A measurement is complex and noisy, and the "
     "result would look better than it is. Use weights trained for protocol 'raw', or --force (force=True)."
 )
+COMPLETE = "It is fully sampled, so nothing had to be recovered; --accelerate 4 shows what undersampling would cost."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recovered:
-    """One slice as people see it; the truth and the zero-filled image only where the scan was undersampled for it."""
+    """One slice as people see it."""
 
-    index: int
+    acceleration: float
+    """All samples over those that were used, within what the scanner acquires at all."""
     image: NDArray[np.complex64]
     """``(rows, columns)``, as all of them."""
-    zero_filled: NDArray[np.complex64] | None = None
-    whole: NDArray[np.complex64] | None = None
+    zero_filled: NDArray[np.complex64]
+    """From the same samples, without the network."""
+    whole: NDArray[np.complex64] | None
+    """From all samples, merged by the same coil maps; None unless a full scan was undersampled."""
 
 
 Watcher = Callable[[Recovered | None], None]
-"""Hears of every slice when it is done; None for an empty one."""
+"""Hears of every slice when it is done; None for one without signal."""
 
 
 def reconstruct(
@@ -64,7 +70,7 @@ def reconstruct(
         watch: Told of every slice.
 
     Returns:
-        All slices; empty ones are zero, and counted in the provenance.
+        All slices; those without signal are zero, and listed in the provenance.
 
     Raises:
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
@@ -74,25 +80,27 @@ def reconstruct(
     trained.model.to(device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     empty: list[int] = []
+    accelerations: list[float] = []
     for index in range(scan.slices):
-        kspace = scan.kspace(index)
-        if not bool(kspace.any()):
-            empty.append(index)
-            watch(None)
-            continue
         try:
-            keep = None if pattern is None else pattern.pattern
-            recovered = _recover_slice(scan, index, kspace, keep, trained, device)
+            recovered = _recover_slice(scan, index, None if pattern is None else pattern.pattern, trained, device)
         except InputError as error:
             raise InputError(f"{scan.path}, slice {index}: {error}") from None
-        images[index] = recovered.image
+        if recovered is None:
+            empty.append(index)
+        else:
+            images[index] = recovered.image
+            accelerations.append(recovered.acceleration)
         watch(recovered)
+    if len(empty) == scan.slices:
+        raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
     provenance: dict[str, Any] = {
         **_facts(scan, trained),
         "undersampling": None if undersampling is None else asdict(undersampling),
         "mask_digest": None if pattern is None else pattern.digest,
+        "acceleration": sum(accelerations) / len(accelerations),
         "empty_slices": empty,
-        "notes": list(scan.notes),
+        "notes": [*scan.notes, *([COMPLETE] if max(accelerations) == 1 else [])],
         "code": code_record(),
     }
     return Reconstruction(
@@ -126,58 +134,49 @@ def stem(name: str) -> str:
 
 
 def _recover_slice(
-    scan: Scan,
-    index: int,
-    full: Complex[Tensor, "coils y x"],
-    keep: Bool[Tensor, "#y x"] | None,
-    trained: Trained,
-    device: torch.device | str,
-) -> Recovered:
+    scan: Scan, index: int, keep: Bool[Tensor, "#y x"] | None, trained: Trained, device: torch.device | str
+) -> Recovered | None:
+    """One slice; None where it has no signal."""
+    full = scan.kspace(index)
+    if not bool(full.any()):
+        return None
+    mask, acceleration = _sampled(full, keep)
+    if trained.protocol == "magnitude" and scan.simulated:
+        # The file holds the image itself, so it can be scaled as the training images were.
+        whole = ifft2c(full)[0].real
+        run = partial(recover_magnitude, image=whole, mask=mask, device=device)
+    else:
+        kspace = torch.where(mask, full, 0)
+        maps = _maps(scan, index, kspace, trained)
+        whole = whole_image(full, maps)
+        run = partial(recover, measured=Measured(kspace=kspace, mask=mask, maps=maps), device=device)
+    image, zero_filled = run(trained.model), run(ZeroFilled())
+    if image is None or zero_filled is None:
+        return None
+    return Recovered(
+        acceleration=acceleration,
+        image=_picture(scan, image),
+        zero_filled=_picture(scan, zero_filled),
+        whole=None if keep is None else _picture(scan, whole),
+    )
+
+
+def _sampled(
+    full: Complex[Tensor, "coils y x"], keep: Bool[Tensor, "#y x"] | None
+) -> tuple[Bool[Tensor, "#y x"], float]:
+    """What is used of a slice, and the acceleration within what the scanner acquires at all."""
     sampling = find_sampling(full)
     mask = sampling.mask.pattern
-    if keep is not None:
-        if not sampling.complete:
-            raise InputError(
-                f"it is undersampled already, by {sampling.acceleration:.2f} ({sampling.kind}), so there is no truth "
-                "to compare with. Leave --accelerate out to reconstruct what was acquired."
-            )
-        # Columns the scanner never acquired are no measurements of zero.
-        mask = mask & keep
-    if trained.protocol == "magnitude" and scan.simulated:
-        return _recover_simulated(scan, index, full, mask, keep is not None, trained, device)
-    kspace = torch.where(mask, full, 0)
-    measured = Measured(kspace=kspace, mask=mask, maps=_maps(scan, index, kspace, trained))
-    image = recover(trained.model, measured, device)
     if keep is None:
-        return Recovered(index=index, image=_picture(scan, image))
-    return Recovered(
-        index=index,
-        image=_picture(scan, image),
-        zero_filled=_picture(scan, recover(ZeroFilled(), measured)),
-        whole=_picture(scan, whole_image(full, measured.maps)),
-    )
-
-
-def _recover_simulated(
-    scan: Scan,
-    index: int,
-    full: Complex[Tensor, "coils y x"],
-    mask: Bool[Tensor, "#y x"],
-    compare: bool,
-    trained: Trained,
-    device: torch.device | str,
-) -> Recovered:
-    """Under protocol ``magnitude``: the file has the image itself, so it can be scaled as the training images were."""
-    image = ifft2c(full)[0].real
-    result = _picture(scan, recover_magnitude(trained.model, image, mask, device))
-    if not compare:
-        return Recovered(index=index, image=result)
-    return Recovered(
-        index=index,
-        image=result,
-        zero_filled=_picture(scan, recover_magnitude(ZeroFilled(), image, mask)),
-        whole=_picture(scan, image.to(torch.complex64)),
-    )
+        return mask, sampling.acceleration
+    if not sampling.complete:
+        raise InputError(
+            f"it is undersampled already, by {sampling.acceleration:.2f} ({sampling.kind}), so there is no truth "
+            "to compare with. Leave --accelerate out to reconstruct what was acquired."
+        )
+    # Columns the scanner never acquired are no measurements of zero.
+    used = SamplingMask(mask & keep, "used", 1)
+    return used.pattern, used.acceleration_over(rows=sampling.span.rows, columns=sampling.span.columns)
 
 
 def _maps(
@@ -193,8 +192,16 @@ def _maps(
     return estimated_maps(kspace if scan.reference is None else scan.calibration(index))
 
 
-def _picture(scan: Scan, image: Complex[Tensor, "y x"]) -> NDArray[np.complex64]:
-    return scan.picture(image).contiguous().numpy()
+def _without_signal(scan: Scan) -> str:
+    if scan.coils == 1:
+        return "all samples are zero, or all pixels of an image are equal."
+    if scan.coil_maps is not None:
+        return "the coil maps are zero nearly everywhere; look at --maps."
+    return "no coil maps were found, as from noise alone. Look at it with somamba inspect, or give --maps."
+
+
+def _picture(scan: Scan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
+    return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
 def _facts(scan: Scan, trained: Trained) -> dict[str, Any]:

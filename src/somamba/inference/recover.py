@@ -37,19 +37,22 @@ class Measured:
 
 
 @torch.no_grad()
-def recover(model: Reconstructor, measured: Measured, device: torch.device | str = "cpu") -> Picture:
+def recover(model: Reconstructor, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
     """The image, in the units of k-space under the orthonormal transform.
 
+    Returns:
+        The image; None where there is none: 99 % of the zero-filled image are zero, as in slices of noise alone, in
+        which no coil maps are found.
+
     Raises:
-        InputError: there is nothing to see through the coil maps, or the network gave values that are not finite.
+        InputError: the samples are too large, or the network gave values that are not finite.
     """
     y, A = measured.kspace[None], measured.operator
     scale = zero_filled_scale(y, A)
-    if not 0 < scale < math.inf:
-        raise InputError(
-            f"99 % of the zero-filled image are {'zero' if scale == 0 else 'not finite'}, so it has no brightness to "
-            "scale by. Look at its k-space and, where they were given, at its coil maps."
-        )
+    if scale == 0:
+        return None
+    if not scale < math.inf:
+        raise InputError("The samples are too large to be computed with in single precision; scale them down.")
     return merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
 
 
@@ -59,11 +62,15 @@ def recover_magnitude(
     image: Float[Tensor, "y x"],
     mask: Bool[Tensor, "#y x"],
     device: torch.device | str = "cpu",
-) -> Picture:
-    """The same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured."""
+) -> Picture | None:
+    """The same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
+
+    Returns:
+        The image; None where it has no contrast to scale by.
+    """
     low, high = image.min(), image.max()
     if not high > low:
-        return image.to(torch.complex64)
+        return None
     unit = ((image - low) / (high - low)).to(torch.complex64)
     y = torch.where(mask, fft2c(unit), 0)[None, None]
     result = _finite(model(y.to(device), encoding(mask[None, None]).to(device)).cpu())
