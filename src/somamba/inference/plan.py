@@ -1,6 +1,5 @@
 """Which files are reconstructed, and where each result goes: jobs, before anything is opened."""
 
-import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +69,11 @@ def _sources(text: str, output: Path) -> list[Source]:
             raise DataError(f"{path}: this folder holds no scan. Read are {', '.join(OPENERS)}.")
         return [Source(found, str(found.relative_to(path).with_name(stem(found.name)))) for found in inside]
     if PATTERN & set(text) and not path.exists():
-        matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+        start = Path(path.anchor or ".")
+        matches = sorted(match for match in start.glob(str(path.relative_to(start))) if match.is_file())
         if not matches:
             raise DataError(f"{text}: no file matches this pattern.")
-        return [Source(named_file(match), stem(match.name)) for match in matches if match.is_file()]
+        return [Source(named_file(match), stem(match.name)) for match in matches]
     path = named_file(path)
     return [Source(path, stem(path.name))]
 
