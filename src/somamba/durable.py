@@ -97,7 +97,8 @@ def _explained(path: Path, size: int, temporary: Path) -> Iterator[None]:
         if isinstance(error, KeyboardInterrupt):
             raise
         if error.errno not in NO_ROOM:
-            raise StorageError(f"{path} could not be written: {error.strerror}.") from error
+            place = f": {error.filename}" if error.filename else ""
+            raise StorageError(f"{path} could not be written: {error.strerror}{place}.") from error
         free = shutil.disk_usage(next(p for p in path.absolute().parents if p.exists())).free
         raise StorageError(
             f"{path} could not be written: {error.strerror}. It needs {size:,} bytes and {free:,} are free there. "

@@ -6,7 +6,11 @@ from typing import Any, NamedTuple
 
 from somamba.errors import ConfigError, DataError, StorageError
 from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.writers.dicom import dicom_provenance, write_dicom
+from somamba.inference.writers.hdf5 import hdf5_provenance, write_hdf5
+from somamba.inference.writers.nifti import nifti_provenance, write_nifti
 from somamba.inference.writers.numpy_file import npy_provenance, write_npy
+from somamba.inference.writers.png import png_provenance, write_png
 from somamba.registry import Registry
 
 
@@ -14,15 +18,19 @@ class Format(NamedTuple):
     """How pictures are stored in one kind of file."""
 
     endings: tuple[str, ...]
-    """What names end in; the first one is the usual one. Empty: a folder."""
+    """What names end in, the usual one first; an empty one stands for a folder."""
     write: Callable[[Reconstruction, Path], None]
-    provenance: Callable[[Path], dict[str, Any]]
+    provenance: Callable[[Path], dict[str, Any] | None]
 
 
 FORMATS = Registry(
     "output format",
     {
+        "hdf5": Format((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
+        "nifti": Format((".nii.gz", ".nii"), write_nifti, nifti_provenance),
+        "dicom": Format(("", ".dcm"), write_dicom, dicom_provenance),
         "npy": Format((".npy",), write_npy, npy_provenance),
+        "png": Format((".png",), write_png, png_provenance),
     },
 )
 
@@ -65,7 +73,10 @@ def read_provenance(path: str | Path, format: str | None = None) -> dict[str, An
     """
     path = Path(path)
     chosen = FORMATS[format_of(path, format)]
-    return chosen.provenance(path) if path.exists() else None
+    try:
+        return chosen.provenance(path) if path.exists() else None
+    except OSError as error:
+        raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
 
 
 def output_name(name: str, format: str) -> str:  # noqa: A002
@@ -79,7 +90,12 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002
     found = next((name for ending, name in known.items() if path.name.endswith(ending)), None)
     wanted = found if format is None else format
     if wanted is None:
-        raise ConfigError(f"{path}: its ending tells no format. Name it {', '.join(known)}.")
-    if wanted != found and "" not in FORMATS[wanted].endings:
-        raise ConfigError(f"{path}: a file of format {wanted!r} must end in {' or '.join(FORMATS[wanted].endings)}.")
+        raise ConfigError(
+            f"{path}: its ending tells no format. Name it {', '.join(known)}; for a folder of DICOM files, say that "
+            "its format is dicom."
+        )
+    endings = FORMATS[wanted].endings
+    if wanted != found and (found is not None or "" not in endings):
+        usual = " or ".join(ending or "nothing, for a folder," for ending in endings)
+        raise ConfigError(f"{path}: the name of an output of format {wanted!r} must end in {usual}.")
     return wanted
