@@ -142,3 +142,14 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match=r"file/x could not be written: Not a directory"):
         replace_folder(tmp_path / "file" / "x", NEW)
+
+
+def test_an_interrupt_leaves_no_temporary_file(tmp_path, monkeypatch):
+    def interrupted(_handle):
+        raise KeyboardInterrupt
+
+    replace_file(tmp_path / "x", b"old")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "fsync", interrupted)
+        replace_file(tmp_path / "x", b"new")
+    assert contents(tmp_path) == {"x": b"old"}

@@ -108,10 +108,12 @@ def _sibling(path: Path, role: str) -> Path:
 def _explained(path: Path, size: int, temporary: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, KeyboardInterrupt):
+            raise
         if error.errno not in NO_ROOM:
             place = f": {error.filename}" if error.filename else ""
             raise StorageError(f"{path} could not be written: {error.strerror}{place}.") from error

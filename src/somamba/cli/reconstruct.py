@@ -2,11 +2,11 @@
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import torch
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -17,15 +17,14 @@ from somamba.cli.inspect import add_choices
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
 from somamba.inference.jobs import ENGINES, Outcome, Request, Worker
-from somamba.inference.plan import Job, plan, shard
+from somamba.inference.plan import SHORT, Job, plan, shard
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
-from somamba.inference.writers.writing import FORMATS
 from somamba.physics.masks import MASKS
 
-DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with .hdr), and NIfTI
-images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
+DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
+.hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
 
 What was acquired is found from where k-space is zero; coil maps are estimated (ESPIRiT) unless they are given; slices
 are read and reconstructed one at a time. Results say inside how they were made. Of several files, those whose result is
@@ -41,12 +40,12 @@ examples:
   somamba reconstruct scans/ -o images/ --format h5 --format png
   somamba reconstruct scans/*.h5 -o images/ --shard $SLURM_ARRAY_TASK_ID/100      (with sbatch --array=1-100)"""
 
+RESULT = {"done": "done", "there": "was there", "failed": "failed"}
+
 
 def main(arguments: list[str]) -> None:
     """Parse, reconstruct, print a table."""
     options = _parser().parse_args(arguments)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
     jobs = plan(options.files, options.output, options.format or ())
     if options.shard is not None:
         jobs = shard(jobs, *options.shard)
@@ -56,14 +55,15 @@ def main(arguments: list[str]) -> None:
         return
     # Weights that cannot be used are one error, not one for every scan.
     request = _request(options, open_weights(options.weights))
-    hire = partial(Worker, request, judge=score, device=options.device)
+    hire = partial(Worker, request, judge=score, device=options.device, threads=options.threads)
     outcomes = list(_watched(jobs, options.engine, hire))
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     if len(jobs) == 1 and failed:
         raise DataError(failed[0].reason)
     console.print(_table(outcomes))
-    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
-        console.print(f"note: {escape(note)}", soft_wrap=True)
+    for note, count in Counter(note for outcome in outcomes for note in outcome.notes).items():
+        of = f" ({count} of {len(jobs)} scans)" if len(jobs) > 1 else ""
+        console.print(f"note{of}: {note}", soft_wrap=True, markup=False, highlight=False)
     if failed:
         raise DataError(f"{len(failed)} of {len(jobs)} scans could not be reconstructed; the table says why.")
 
@@ -75,10 +75,10 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--weights",
         default=DEFAULT,
-        help="name of bundled weights, folder of a checkpoint such as runs/x/best, or zero_filled (default: %(default)s)",
+        help="bundled weights by name, the folder of a checkpoint, or zero_filled (default: %(default)s)",
     )
     parser.add_argument(
-        "--format", action="append", choices=list(FORMATS), help="in a folder; may be repeated (default: h5)"
+        "--format", action="append", choices=list(SHORT), help="in a folder; may be repeated (default: h5)"
     )
     add_choices(parser)
     parser.add_argument("--accelerate", type=float, metavar="R", help="undersample a fully sampled scan, and compare")
@@ -143,27 +143,26 @@ def _watched(jobs: Sequence[Job], engine: str, hire: partial[Worker]) -> Iterato
             progress.update(scans, completed=count)
             progress.reset(slices, total=None)
             if not console.is_terminal:
-                console.print(
-                    f"{count}/{len(jobs)} {outcome.job.source}: {outcome.state}", soft_wrap=True, markup=False
-                )
+                line = f"{count}/{len(jobs)} {outcome.job.source}: {RESULT[outcome.state]}"
+                console.print(line, soft_wrap=True, markup=False, highlight=False)
             yield outcome
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
     table = Table()
     methods = list(dict.fromkeys(method for outcome in outcomes for method in outcome.scores))
-    table.add_column("scan")
-    table.add_column("result")
+    table.add_column("scan", overflow="fold")
+    table.add_column("result", no_wrap=True)
     for heading in ("slices", "seconds", *(f"{method} {metric}" for method in methods for metric in ("PSNR", "SSIM"))):
         table.add_column(heading, justify="right")
-    table.add_column("where, or why not")
+    table.add_column("where, or why not", overflow="fold")
     for outcome in outcomes:
         failed = outcome.state == "failed"
         made = ", ".join(str(path) for path, _ in outcome.job.outputs)
         scores = [_cell(outcome, method, metric) for method in methods for metric in ("psnr", "ssim")]
         table.add_row(
             escape(outcome.job.source.name),
-            "[red]failed[/red]" if failed else {"done": "done", "there": "was there"}[outcome.state],
+            f"[red]{RESULT[outcome.state]}[/red]" if failed else RESULT[outcome.state],
             "-" if failed else _slices(outcome),
             f"{outcome.seconds:.1f}" if outcome.state == "done" else "-",
             *scores,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import torch
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.device import find_device
@@ -83,7 +84,11 @@ class Outcome:
 class Worker:
     """Carries out jobs, one after the other, with a model that is opened once."""
 
-    def __init__(self, request: Request, *, judge: Judge | None = None, device: str = "auto") -> None:
+    def __init__(
+        self, request: Request, *, judge: Judge | None = None, device: str = "auto", threads: int | None = None
+    ) -> None:
+        if threads is not None:
+            torch.set_num_threads(threads)
         self.request, self.judge = request, judge
         self.trained = open_weights(request.weights)
         self.device = find_device(device)
@@ -94,7 +99,8 @@ class Worker:
             return self._carry_out(job, tell)
         except SomambaError as error:
             return Outcome(job=job, state="failed", reason=str(error))
-        except Exception as error:  # noqa: BLE001 - whatever one scan dies of, the others go on
+        except Exception as error:
+            # Whatever one scan dies of, the others go on.
             logger.debug("%s failed", job.source, exc_info=True)
             reason = f"{job.source}: {type(error).__name__}: {error}. This is not foreseen; please report it."
             return Outcome(job=job, state="failed", reason=reason)
@@ -107,11 +113,11 @@ class Worker:
             "weights": self.trained.weights,
             **self.request.options(),
         }
-        found = [read_provenance(*output) for output in job.outputs]
-        if not self.request.again and all(record is not None and record.get(REQUEST) == request for record in found):
+        found = _found(job)
+        asked = self.request
+        if not asked.again and all(record is not None and record.get(REQUEST) == request for record in found):
             return _outcome(job, "there", found[0] or {})
-        choices = {"axes": self.request.axes, "centred": self.request.centred, "maps": self.request.maps}
-        scan = open_scan(job.source, **choices)
+        scan = open_scan(job.source, axes=asked.axes, centred=asked.centred, maps=asked.maps)
         scores = _Scores(self.judge, self.trained.name)
         slices = iter(range(1, scan.slices + 1))
 
@@ -122,8 +128,8 @@ class Worker:
         reconstruction = reconstruct(
             scan,
             self.trained,
-            undersampling=self.request.undersampling,
-            force=self.request.force,
+            undersampling=asked.undersampling,
+            force=asked.force,
             device=self.device,
             watch=watch,
         )
@@ -161,6 +167,14 @@ def fingerprint(path: Path) -> str:
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}).") from error
     return digest.hexdigest()
+
+
+def _found(job: Job) -> list[dict[str, Any] | None]:
+    """What the results that are there say of themselves; asked before hours of work, not after."""
+    try:
+        return [read_provenance(*output) for output in job.outputs]
+    except DataError as error:
+        raise DataError(f"{error} So it is not replaced by a result; move it away, or choose another place.") from None
 
 
 class _Scores:

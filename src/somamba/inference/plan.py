@@ -1,6 +1,5 @@
 """Which files are reconstructed, and where each result goes: jobs, before anything is opened."""
 
-import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from somamba.inference.scans.opening import OPENERS, named_file
 from somamba.inference.writers.writing import FORMATS, format_of, output_name
 
 PATTERN = frozenset("*?[")
+SHORT = {next(filter(None, entry.endings)).split(".")[1]: name for name, entry in FORMATS.items()}
+"""Formats as people ask for them, by their endings: h5, nii, dcm, npy, png."""
 
 
 class Output(NamedTuple):
@@ -43,14 +44,15 @@ def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> li
         inputs: Files, patterns such as ``scans/*.h5``, and folders, in which all files that can be read are taken;
             results of a folder keep their place below it.
         output: A file, for one input, or a folder.
-        formats: Names of `FORMATS`; by default the one that a file's name tells, or ``h5`` in a folder.
+        formats: From `SHORT`; by default the one that a file's name tells, or ``h5`` in a folder.
 
     Raises:
         DataError: a pattern or a folder without any scan.
         ConfigError: two results of the same name, or one that would replace an input.
     """
-    sources = [source for text in inputs for source in _sources(text, output)]
-    jobs = {source.path: _job(source, output, formats, len(sources)) for source in sources}
+    sources = {source.path: source for text in inputs for source in _sources(text, output)}
+    wanted = [SHORT[name] for name in dict.fromkeys(formats)]
+    jobs = {path: _job(source, output, wanted, len(sources)) for path, source in sources.items()}
     _check_outputs(list(jobs.values()))
     return list(jobs.values())
 
@@ -65,17 +67,28 @@ def shard(jobs: Sequence[Job], number: int, count: int) -> list[Job]:
 def _sources(text: str, output: Path) -> list[Source]:
     path = Path(text).expanduser()
     if path.is_dir():
-        inside = [found for found in sorted(path.rglob("*")) if _readable(found) and output not in found.parents]
-        if not inside:
-            raise DataError(f"{path}: this folder holds no scan. Read are {', '.join(OPENERS)}.")
-        return [Source(found, str(found.relative_to(path).with_name(stem(found.name)))) for found in inside]
+        return _sources_in(path, output.resolve())
     if PATTERN & set(text) and not path.exists():
-        matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+        start = Path(path.anchor or ".")
+        matches = sorted(match for match in start.glob(str(path.relative_to(start))) if match.is_file())
         if not matches:
             raise DataError(f"{text}: no file matches this pattern.")
-        return [Source(named_file(match), stem(match.name)) for match in matches if match.is_file()]
+        return [Source(named_file(match), stem(match.name)) for match in matches]
     path = named_file(path)
     return [Source(path, stem(path.name))]
+
+
+def _sources_in(folder: Path, output: Path) -> list[Source]:
+    top = folder.resolve()
+    if output == top:
+        raise ConfigError(f"Results in {folder} would be taken for scans the next time. Choose another folder.")
+    # Results of an earlier run may lie below the scans.
+    inside = top in output.parents
+    found = [path for path in sorted(folder.rglob("*")) if _readable(path)]
+    found = [path for path in found if not (inside and output in path.resolve().parents)]
+    if not found:
+        raise DataError(f"{folder}: this folder holds no scan. Read are {', '.join(OPENERS)}.")
+    return [Source(path, str(path.relative_to(folder).with_name(stem(path.name)))) for path in found]
 
 
 def _readable(path: Path) -> bool:
@@ -89,8 +102,7 @@ def _job(source: Source, output: Path, formats: Sequence[str], count: int) -> Jo
         if len(formats) > 1:
             raise ConfigError(f"{output} is one file, for {len(formats)} formats. Give a folder.")
         return Job(source=source.path, outputs=(Output(output, format_of(output, *formats)),))
-    wanted = dict.fromkeys(formats or ("h5",))
-    outputs = (Output(output / output_name(source.name, name), name) for name in wanted if FORMATS[name])
+    outputs = (Output(output / output_name(source.name, name), name) for name in formats or (SHORT["h5"],))
     return Job(source=source.path, outputs=tuple(outputs))
 
 

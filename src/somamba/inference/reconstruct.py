@@ -26,8 +26,8 @@ from somamba.physics.masks import SamplingMask
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "
-    "minimum and maximum, single-coil, without noise, under one fixed mask. A measurement is complex and noisy, and the "
-    "result would look better than it is. Use weights trained for protocol 'raw', or --force (force=True)."
+    "minimum and maximum, single-coil, without noise, under one fixed mask. A measurement is complex and noisy, so the "
+    "result could look right and be wrong. Use weights trained for protocol 'raw', or --force (force=True)."
 )
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --accelerate 4 shows what undersampling would cost."
 

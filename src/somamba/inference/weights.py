@@ -22,7 +22,8 @@ def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     """Open bundled weights by name, a checkpoint by its folder, or a model without weights by name.
 
     Args:
-        source: ``brain_raw``, ``runs/x/best``, ``zero_filled``; a folder called like bundled weights is ``./brain_raw``.
+        source: ``brain_raw``, ``runs/x/best``, ``zero_filled``. Bundled weights come first; a folder of the same name
+            is reached by ``./brain_raw``.
         folder: Where the bundled weights lie.
 
     Raises:
