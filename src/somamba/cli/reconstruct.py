@@ -4,7 +4,6 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +15,8 @@ from somamba.cli.arguments import teaching_parser
 from somamba.cli.inspect import add_choices
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
-from somamba.inference.jobs import ENGINES, Outcome, Request, Worker
+from somamba.inference.engines import ENGINES
+from somamba.inference.jobs import Hire, Outcome, Request
 from somamba.inference.plan import SHORT, Job, plan, shard
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> None:
         return
     # Weights that cannot be used are one error, not one for every scan.
     request = _request(options, open_weights(options.weights))
-    hire = partial(Worker, request, judge=score, device=options.device, threads=options.threads)
+    hire = Hire(request=request, judge=score, device=options.device, threads=options.threads)
     outcomes = list(_watched(jobs, options.engine, hire))
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     if len(jobs) == 1 and failed:
@@ -88,7 +88,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
     parser.add_argument("--again", action="store_true", help="make again what is there")
     parser.add_argument("--shard", type=_shard, metavar="I/N", help="only the I-th of N parts, I from 1 to N")
-    parser.add_argument("--engine", choices=list(ENGINES), default="local", help="where jobs run")
+    parser.add_argument("--engine", choices=list(ENGINES), default="local", help="ray: spread over a Ray cluster")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--threads", type=int, help="threads on the CPU")
     return parser
@@ -127,7 +127,7 @@ def _undersampling(options: Namespace, trained: Trained) -> Undersampling | None
     )
 
 
-def _watched(jobs: Sequence[Job], engine: str, hire: partial[Worker]) -> Iterator[Outcome]:
+def _watched(jobs: Sequence[Job], engine: str, hire: Hire) -> Iterator[Outcome]:
     """The outcomes, with a bar that counts slices; where there is no terminal, a line for every scan instead."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

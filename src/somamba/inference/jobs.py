@@ -23,7 +23,6 @@ from somamba.inference.scans.opening import open_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance, write
-from somamba.registry import Registry
 
 logger = logging.getLogger(__name__)
 
@@ -140,8 +139,20 @@ class Worker:
         return replace(_outcome(job, "done", provenance), seconds=time.monotonic() - started)
 
 
-Hire: TypeAlias = Callable[[], Worker]
-"""Makes a worker where it is to work; it can be sent to another machine, which a worker with its model need not."""
+@dataclass(frozen=True, kw_only=True)
+class Hire:
+    """Makes a worker where it is to work; it can be sent to another machine, which a worker with its model need not."""
+
+    request: Request
+    judge: Judge | None = None
+    device: str = "auto"
+    threads: int | None = None
+
+    def __call__(self) -> Worker:
+        """Open the model."""
+        return Worker(self.request, judge=self.judge, device=self.device, threads=self.threads)
+
+
 Engine: TypeAlias = Callable[[Sequence[Job], Hire, Tell], Iterator[Outcome]]
 
 
@@ -150,9 +161,6 @@ def local(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
     worker = hire()
     for job in jobs:
         yield worker(job, tell)
-
-
-ENGINES: Registry[Engine] = Registry("engine", {"local": local})
 
 
 def fingerprint(path: Path) -> str:

@@ -8,7 +8,7 @@ from somamba.inference.writers.writing import FORMATS, format_of, output_name, r
 from test_durable import largest_file
 
 PLACES = [
-    *(("hdf5", "a.h5"), ("hdf5", "a.hdf5"), ("nifti", "a.nii"), ("nifti", "a.nii.gz"), ("npy", "a.npy")),
+    *(("h5", "a.h5"), ("h5", "a.hdf5"), ("nifti", "a.nii"), ("nifti", "a.nii.gz"), ("npy", "a.npy")),
     *(("png", "a.png"), ("dicom", "a"), ("dicom", "a.dcm")),
 ]
 
@@ -129,7 +129,7 @@ def test_an_unknown_ending_lists_the_known_ones(place, tmp_path):
     assert everything(tmp_path) == {}
 
 
-@pytest.mark.parametrize(("name", "place"), [("png", "a.h5"), ("hdf5", "a"), ("dicom", "a.nii.gz")])
+@pytest.mark.parametrize(("name", "place"), [("png", "a.h5"), ("h5", "a"), ("dicom", "a.nii.gz")])
 def test_an_ending_that_contradicts_the_format_is_refused(name, place, tmp_path):
     with pytest.raises(ConfigError, match=f"an output of format '{name}' must end in"):
         write(made(), tmp_path / place, name)

@@ -61,9 +61,9 @@ def write_dicom(reconstruction: Reconstruction, path: Path) -> None:
     shared = _shared(pydicom, reconstruction)
     files = {f"{index + 1:04d}.dcm": _file(pydicom, shared, index) for index in range(slices)}
     if path.name.endswith(".dcm"):
-        replace_file(path, files["0001.dcm"])
+        replace_file(path, files["0001.dcm"], shared=True)
     else:
-        replace_folder(path, files)
+        replace_folder(path, files, shared=True)
 
 
 def dicom_provenance(path: Path) -> dict[str, Any] | None:

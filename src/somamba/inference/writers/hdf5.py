@@ -32,7 +32,7 @@ def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
             file.attrs["voxel_mm"] = reconstruction.voxel
         if reconstruction.affine is not None:
             file.attrs["affine"] = reconstruction.affine
-    replace_file(path, buffer.getvalue())
+    replace_file(path, buffer.getvalue(), shared=True)
 
 
 def hdf5_provenance(path: Path) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def write_nifti(reconstruction: Reconstruction, path: Path) -> None:
     header.extensions.append(Nifti1Extension("comment", stamp(reconstruction).encode()))
     content = image.to_bytes()
     # Without a time stamp, so that equal pictures are equal files.
-    replace_file(path, gzip.compress(content, LEVEL, mtime=0) if path.name.endswith(".gz") else content)
+    replace_file(path, gzip.compress(content, LEVEL, mtime=0) if path.name.endswith(".gz") else content, shared=True)
 
 
 def nifti_provenance(path: Path) -> dict[str, Any]:

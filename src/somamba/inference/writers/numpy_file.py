@@ -37,8 +37,8 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
         "affine": None if affine is None else affine.tolist(),
         DIGEST: hashlib.sha256(content).hexdigest(),
     }
-    replace_file(path, content)
-    replace_file(beside(path), json.dumps(record, indent=1, allow_nan=False).encode())
+    replace_file(path, content, shared=True)
+    replace_file(beside(path), json.dumps(record, indent=1, allow_nan=False).encode(), shared=True)
 
 
 def npy_provenance(path: Path) -> dict[str, Any]:

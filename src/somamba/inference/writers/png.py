@@ -32,7 +32,7 @@ def write_png(reconstruction: Reconstruction, path: Path) -> None:
     grey = np.round(255 * np.clip(pictures / (white or 1), 0, 1)).astype(np.uint8)
     buffer = io.BytesIO()
     Image.fromarray(mosaic(grey)).save(buffer, format="PNG", pnginfo=told)
-    replace_file(path, buffer.getvalue())
+    replace_file(path, buffer.getvalue(), shared=True)
 
 
 def shown_slices(stack: int) -> list[int]:

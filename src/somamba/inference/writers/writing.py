@@ -26,7 +26,7 @@ class Format(NamedTuple):
 FORMATS = Registry(
     "output format",
     {
-        "hdf5": Format((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
+        "h5": Format((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
         "nifti": Format((".nii.gz", ".nii"), write_nifti, nifti_provenance),
         "dicom": Format(("", ".dcm"), write_dicom, dicom_provenance),
         "npy": Format((".npy",), write_npy, npy_provenance),
