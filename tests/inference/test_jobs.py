@@ -1,7 +1,6 @@
 """Jobs go on after a bad one, skip what is there, and say how they ended."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from inference.scans.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module
-from somamba.inference.jobs import Request, Worker, fingerprint, local
+from somamba.inference.jobs import Hire, Request, fingerprint, local
 from somamba.inference.plan import plan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.writers.writing import read_provenance
@@ -27,7 +26,7 @@ def scan(tmp_path):
 
 def run(jobs, request, **options):
     told = []
-    hire = partial(Worker, request, device="cpu", **options)
+    hire = Hire(request=request, device="cpu", **options)
     outcomes = list(local(jobs, hire, lambda job, done, slices: told.append((job.source.name, done, slices))))
     return outcomes, told
 
@@ -110,7 +109,7 @@ def test_an_interrupt_ends_the_run_and_leaves_nothing_half(scan, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(local(plan([str(scan)], tmp_path / "out"), partial(Worker, PLAIN, device="cpu"), interrupted))
+        list(local(plan([str(scan)], tmp_path / "out"), Hire(request=PLAIN, device="cpu"), interrupted))
     assert not (tmp_path / "out").exists()
 
 
