@@ -3,6 +3,7 @@
 import os
 import resource
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
@@ -94,7 +95,61 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_nothing_else(tmp_path):
     assert contents(tmp_path) == {"x": b"old"}
 
 
+@contextmanager
+def overtaken_by(monkeypatch, other, *, process):
+    """Lets another process, with a number of its own, do something while the first one flushes its first file."""
+    fsync, waiting = os.fsync, [other]
+
+    def flush(handle):
+        if waiting:
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "getpid", lambda: process)
+                waiting.pop()()
+        fsync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", flush)
+        yield
+
+
+def test_of_two_processes_that_write_the_same_file_the_first_wins_whole(tmp_path, monkeypatch):
+    other = partial(replace_file, tmp_path / "x[1]", b"other" * 9, shared=True)
+    with overtaken_by(monkeypatch, other, process=1), pytest.raises(StorageError, match="No such file"):
+        replace_file(tmp_path / "x[1]", b"own", shared=True)
+    assert contents(tmp_path) == {"x[1]": b"other" * 9}
+
+
+def test_of_two_processes_that_write_the_same_folder_the_first_wins_whole(tmp_path, monkeypatch):
+    other = partial(replace_folder, tmp_path / "x", OLD, shared=True)
+    with overtaken_by(monkeypatch, other, process=1), pytest.raises(StorageError, match="No such file"):
+        replace_folder(tmp_path / "x", NEW, shared=True)
+    assert contents(tmp_path / "x") == OLD
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, monkeypatch):
+    for name in ("x", "x.y"):
+        with kill_at(monkeypatch, 3), pytest.raises(Killed):
+            replace_file(tmp_path / name, b"killed", shared=True)
+    left = contents(tmp_path)
+    assert len(left) == 2
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    replace_file(tmp_path / "x", b"next", shared=True)
+    assert contents(tmp_path) == {"x": b"next"} | {name: content for name, content in left.items() if "x.y" in name}
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match=r"file/x could not be written: Not a directory"):
         replace_folder(tmp_path / "file" / "x", NEW)
+
+
+def test_an_interrupt_leaves_no_temporary_file(tmp_path, monkeypatch):
+    def interrupted(_handle):
+        raise KeyboardInterrupt
+
+    replace_file(tmp_path / "x", b"old")
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(tmp_path / "x", b"new")
+    assert contents(tmp_path) == {"x": b"old"}

@@ -2,10 +2,15 @@
 
 Contents go to a hidden sibling, are flushed to the disk, and get their name by a rename. A folder cannot be renamed
 onto another, so the old one steps aside first; `current` finds it there when a kill falls between the two renames.
+
+Where several processes may write the same name at once (``shared``), as when a job is repeated although its first
+worker is not quite dead, every process has a sibling of its own; whoever is first wins.
 """
 
 import errno
+import glob
 import os
+import platform
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,19 +23,20 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PIECE = 1 << 20
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, shared: bool = False) -> None:
     """Give a file new content in one step."""
-    new = _sibling(path, "new")
+    new = _sibling(path, _role(shared))
     with _explained(path, len(content), new):
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(new, content)
         new.rename(path)
         flush_folder(path.parent)
+        _remove_left_over(path, shared)
 
 
-def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+def replace_folder(folder: Path, files: Mapping[str, bytes], *, shared: bool = False) -> None:
     """Give a folder new files in one step; whatever it held before is gone."""
-    new, old = _sibling(folder, "new"), _sibling(folder, "old")
+    new, old = _sibling(folder, _role(shared)), _sibling(folder, "old")
     with _explained(folder, sum(map(len, files.values())), new):
         _undo_half_swap(folder, old)
         _remove(new)
@@ -43,6 +49,7 @@ def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         new.rename(folder)
         flush_folder(folder.parent)
         _remove(old)
+        _remove_left_over(folder, shared)
 
 
 def current(folder: Path) -> Path:
@@ -77,6 +84,17 @@ def _undo_half_swap(folder: Path, old: Path) -> None:
     _remove(old)
 
 
+def _role(shared: bool) -> str:
+    return f"~{platform.node()}-{os.getpid()}.new" if shared else "new"
+
+
+def _remove_left_over(path: Path, shared: bool) -> None:
+    """Remove what killed processes left; a living one fails to rename what it made, and the first result stays."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.~*.new") if shared else ():
+        with suppress(FileNotFoundError):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
 def _remove(folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
@@ -90,12 +108,15 @@ def _sibling(path: Path, role: str) -> Path:
 def _explained(path: Path, size: int, temporary: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
         shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, KeyboardInterrupt):
+            raise
         if error.errno not in NO_ROOM:
-            raise StorageError(f"{path} could not be written: {error.strerror}.") from error
+            place = f": {error.filename}" if error.filename else ""
+            raise StorageError(f"{path} could not be written: {error.strerror}{place}.") from error
         free = shutil.disk_usage(next(p for p in path.absolute().parents if p.exists())).free
         raise StorageError(
             f"{path} could not be written: {error.strerror}. It needs {size:,} bytes and {free:,} are free there. "

@@ -27,6 +27,7 @@ COMMANDS = Registry(
         "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
         "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
         "inspect": Command("somamba.cli.inspect", "what a file with a scan is, and how it is understood"),
+        "reconstruct": Command("somamba.cli.reconstruct", "images from undersampled scans, one file or thousands"),
         "train": Command("somamba.cli.train", "train a model as a recipe says; --resume goes on, --dry-run only tells"),
         "sweep": Command("somamba.cli.sweep", "train the runs of a grid under one budget; started again, it goes on"),
         "evaluate": Command("somamba.cli.evaluate", "PSNR, SSIM and NMSE of a model on one split of a dataset"),

@@ -24,6 +24,7 @@ import numpy as np
 from nibabel.filebasedimages import ImageFileError
 from nibabel.nifti1 import Nifti1Image
 from nibabel.spatialimages import HeaderDataError, ImageDataError
+from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
 from somamba.data.acquisitions import declared_heads, is_acquisitions, read_heads, read_readouts
@@ -43,9 +44,11 @@ from somamba.data.limits import (
     declared,
 )
 
-TEXTS = ("ismrmrd_header",)
+TEXTS = ("ismrmrd_header", "provenance")
 ATTRIBUTES = ("acquisition", "patient_id")
 """Allow-list: nothing else of a file's metadata leaves this process, so nothing else can end up in a log."""
+COMMENT, OURS = 6, b'{"somamba": '
+"""The code of comments in NIfTI headers, and how ours start."""
 FILTERS = {1, 2, 3, 4, 5, 6, 32000}
 """deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf: what h5py has built in. Others would load plugins."""
 
@@ -151,7 +154,15 @@ def inspect_nifti(path: str) -> Answer:
     image = open_nifti(path)
     zooms = [float(zoom) for zoom in image.header.get_zooms()[::-1]]
     arrays = {"image": {"shape": list(image.shape[::-1]), "dtype": "<f4"}}
-    return Answer({"arrays": arrays, "voxel": zooms, "affine": np.asarray(image.affine, dtype=float).tolist()})
+    affine = np.asarray(image.affine, dtype=float).tolist()
+    return Answer({"arrays": arrays, "texts": nifti_texts(image), "voxel": zooms, "affine": affine})
+
+
+def nifti_texts(image: Any) -> dict[str, str]:
+    """The provenance that our own writer puts into a comment; other comments may name patients."""
+    comments = (bytes(e.get_content()) for e in image.header.extensions if e.get_code() == COMMENT)
+    ours = next((comment for comment in comments if comment.startswith(OURS)), None)
+    return {} if ours is None else {"provenance": text(ours.rstrip(b"\0"))}
 
 
 def read_nifti(path: str, name: str, start: int, stop: int) -> Answer:
@@ -218,7 +229,8 @@ BROKEN = (
         TypeError,
         ValueError,
     ),
-    *(struct.error, zipfile.BadZipFile, zlib.error, ImageFileError, HeaderDataError, ImageDataError),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+    *(ImageFileError, HeaderDataError, ImageDataError, WrapStructError),
 )
 """What parsers throw at damaged files. Anything else ends this process, and the parent reports that."""
 

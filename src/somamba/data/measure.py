@@ -17,13 +17,11 @@ from somamba.data.order import seed_of
 from somamba.data.simulate import coil_maps, complex_noise, smooth_phase
 from somamba.errors import DataError
 from somamba.physics.coils import combine
+from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.masks import SamplingMask, make_mask
+from somamba.physics.scale import brightness, zero_filled_scale
 from somamba.registry import Registry
-
-BRIGHT = 0.99
-"""Percentile that stands for the brightness of an image: the maximum would follow a single spike."""
-
 
 SEEDS = 2**32
 """How many seeds a mask can have."""
@@ -95,13 +93,17 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
         full = full + complex_noise(tuple(full.shape), deviation, seed=draw.of("noise"))
     mask = mask_for((full.shape[1], full.shape[2]), config, draw).tensor()[0] & acquired
     kspace = torch.where(mask, full, 0)
-    scale = brightness(coil_sum(ifft2c(kspace)))
+    maps = maps if config.combine == "sense" else None
+    name = f"Case {draw.case_id!r}, slice {draw.slice}"
+    if not kspace.any():
+        raise DataError(f"{name}: the measured samples are all zero.")
+    scale = zero_filled_scale(kspace[None], encoding(mask[None], None if maps is None else maps[None]))
     if not scale > 0:
-        raise DataError(f"Case {draw.case_id!r}, slice {draw.slice}: the measured samples are all zero.")
+        raise DataError(f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them.")
     return Sample(
         kspace=kspace / scale,
         mask=mask,
-        maps=maps if config.combine == "sense" else None,
+        maps=maps,
         target=target / scale,
         scale=scale,
         case_id=draw.case_id,
@@ -112,11 +114,6 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
 MEASURE: Registry[Callable[[NDArray[Any], DataConfig, Draw], Sample]] = Registry(
     "protocol", {"magnitude": magnitude, "raw": raw}
 )
-
-
-def brightness(image: Tensor) -> float:
-    """A robust measure of how bright an image is."""
-    return float(np.quantile(image.numpy(), BRIGHT))
 
 
 def coil_sum(images: Complex[Tensor, "coils y x"]) -> Float[Tensor, "1 y x"]:

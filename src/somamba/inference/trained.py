@@ -31,6 +31,12 @@ class Trained:
         return self.config.get("protocol")
 
     @property
+    def coils(self) -> int:
+        """How many coils it takes side by side; 1 where they are merged by their maps, and for one coil."""
+        recipe = self.config.get("recipe") or {}
+        return int((recipe.get("network") or {}).get("coils", 1))
+
+    @property
     def parameters(self) -> int:
         """Trainable parameters."""
         return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)

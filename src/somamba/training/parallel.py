@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, distributed, nn
 from typing_extensions import override
 
-from somamba.errors import ConfigError
 from somamba.evaluation.evaluate import Processes
+from somamba.inference.device import find_device
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def joined(device: str = "auto") -> Iterator[World]:
     Args:
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
     """
-    place = _device(device)
+    place = find_device(device)
     if announced_size() == 1:
         yield World(device=place)
         return
@@ -87,17 +87,3 @@ def announced_rank() -> int:
 def announced_size() -> int:
     """How many processes ``torchrun`` started; 1 alone."""
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cpu":
-        return torch.device("cpu")
-    if name != "cuda":
-        raise ConfigError(f"device={name!r}; choose auto, cpu or cuda. torchrun gives each process a GPU of its own.")
-    if not torch.cuda.is_available():
-        raise ConfigError("device='cuda', but torch sees no GPU here. Set device to auto or cpu.")
-    place = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
-    torch.cuda.set_device(place)
-    return place

@@ -60,7 +60,7 @@ def open_scan(
         DataError: a file that is missing, damaged or hostile, or that holds nothing to reconstruct; it says what to do.
         ConfigError: a choice that does not apply to such a file.
     """
-    path = _named(Path(path))
+    path = named_file(Path(path))
     opener = _opener(path)
     choices = Choices(axes=axes, centred=centred)
     if axes is not None and opener not in (open_npy, open_npz):
@@ -68,7 +68,7 @@ def open_scan(
     scan = opener(path, choices)
     if maps is None:
         return scan
-    return replace(scan, coil_maps=arranged_maps(_maps(_named(Path(maps))), scan.transposed))
+    return replace(scan, coil_maps=arranged_maps(_maps(named_file(Path(maps))), scan.transposed))
 
 
 def _maps(path: Path) -> Volume:
@@ -79,7 +79,7 @@ def _maps(path: Path) -> Volume:
     raise DataError(f"{path}: coil maps are read from .npy or .cfl.")
 
 
-def _named(path: Path) -> Path:
+def named_file(path: Path) -> Path:
     """The file that is meant: BART's users name a pair by either file, or by neither."""
     if path.suffix == ".hdr" or (not path.exists() and path.with_name(path.name + ".cfl").is_file()):
         return path.with_suffix(".cfl") if path.suffix == ".hdr" else path.with_name(path.name + ".cfl")

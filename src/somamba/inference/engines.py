@@ -1,0 +1,7 @@
+"""Where jobs run, by name."""
+
+from somamba.inference.jobs import Engine, local
+from somamba.inference.ray_engine import spread
+from somamba.registry import Registry
+
+ENGINES: Registry[Engine] = Registry("engine", {"local": local, "ray": spread})

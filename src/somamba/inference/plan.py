@@ -1,0 +1,133 @@
+"""Which files are reconstructed, and where each result goes: jobs, before anything is opened."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from somamba.errors import ConfigError, DataError
+from somamba.inference.reconstruct import stem
+from somamba.inference.scans.opening import OPENERS, named_file
+from somamba.inference.writers.writing import FORMATS, format_of, output_name
+
+PATTERN = frozenset("*?[")
+SHORT = {next(filter(None, entry.endings)).split(".")[1]: name for name, entry in FORMATS.items()}
+"""Formats as people ask for them, by their endings: h5, nii, dcm, npy, png."""
+
+
+class Output(NamedTuple):
+    """One file to write."""
+
+    path: Path
+    format: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One scan, and what to make of it."""
+
+    source: Path
+    outputs: tuple[Output, ...]
+
+
+class Source(NamedTuple):
+    """A file to reconstruct, and what its results are called within the folder of results."""
+
+    path: Path
+    name: str
+
+
+def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> list[Job]:
+    """Decide what is written where.
+
+    Args:
+        inputs: Files, patterns such as ``scans/*.h5``, and folders, in which all files that can be read are taken;
+            results of a folder keep their place below it.
+        output: A file, for one input, or a folder.
+        formats: From `SHORT`; by default the one that a file's name tells, or ``h5`` in a folder.
+
+    Raises:
+        DataError: a pattern or a folder without any scan.
+        ConfigError: two results of the same name, or one that would replace an input.
+    """
+    sources = {source.path: source for text in inputs for source in _sources(text, output)}
+    wanted = [SHORT[name] for name in dict.fromkeys(formats)]
+    jobs = {path: _job(source, output, wanted, len(sources)) for path, source in sources.items()}
+    _check_outputs(list(jobs.values()))
+    return list(jobs.values())
+
+
+def shard(jobs: Sequence[Job], number: int, count: int) -> list[Job]:
+    """Every ``count``-th job, beginning with the ``number``-th: shards 1 to ``count`` together have each job once."""
+    if not 1 <= number <= count:
+        raise ConfigError(f"Shard {number}/{count} is none; shards are numbered from 1/{count} to {count}/{count}.")
+    return list(jobs[number - 1 :: count])
+
+
+def _sources(text: str, output: Path) -> list[Source]:
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return _sources_in(path, output.resolve())
+    if PATTERN & set(text) and not path.exists():
+        start = Path(path.anchor or ".")
+        matches = sorted(match for match in start.glob(str(path.relative_to(start))) if match.is_file())
+        if not matches:
+            raise DataError(f"{text}: no file matches this pattern.")
+        return [Source(named_file(match), stem(match.name)) for match in matches]
+    path = named_file(path)
+    return [Source(path, stem(path.name))]
+
+
+def _sources_in(folder: Path, output: Path) -> list[Source]:
+    top = folder.resolve()
+    if output == top:
+        raise ConfigError(f"Results in {folder} would be taken for scans the next time. Choose another folder.")
+    # Results of an earlier run may lie below the scans.
+    inside = top in output.parents
+    found = [path for path in sorted(folder.rglob("*")) if _readable(path)]
+    found = [path for path in found if not (inside and output in path.resolve().parents)]
+    if not found:
+        raise DataError(f"{folder}: this folder holds no scan. Read are {', '.join(OPENERS)}.")
+    return [Source(path, str(path.relative_to(folder).with_name(stem(path.name)))) for path in found]
+
+
+def _readable(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(".") and path.name.endswith(tuple(OPENERS))
+
+
+def _job(source: Source, output: Path, formats: Sequence[str], count: int) -> Job:
+    if _names_file(output):
+        if count > 1:
+            raise ConfigError(f"{output} is one file, for {count} scans. Give a folder: -o {output.stem}/ --format ...")
+        if len(formats) > 1:
+            raise ConfigError(f"{output} is one file, for {len(formats)} formats. Give a folder.")
+        return Job(source=source.path, outputs=(Output(output, format_of(output, *formats)),))
+    outputs = (Output(output / output_name(source.name, name), name) for name in formats or (SHORT["h5"],))
+    return Job(source=source.path, outputs=tuple(outputs))
+
+
+def _names_file(output: Path) -> bool:
+    if output.is_dir():
+        return False
+    try:
+        format_of(output)
+    except ConfigError:
+        if output.exists():
+            raise ConfigError(f"{output} is a file and not a folder; choose another place for the results.") from None
+        return False
+    return True
+
+
+def _check_outputs(jobs: Sequence[Job]) -> None:
+    inputs = {job.source.resolve() for job in jobs}
+    taken: dict[Path, Path] = {}
+    for job in jobs:
+        for path, _ in job.outputs:
+            if path.resolve() in inputs:
+                raise ConfigError(f"{path} is a scan and would be replaced by a result. Choose another folder.")
+            if path in taken:
+                raise ConfigError(
+                    f"{taken[path]} and {job.source} would both be written to {path}. Reconstruct them into different "
+                    "folders, or name the folder that holds both: results keep their place below it."
+                )
+            taken[path] = job.source

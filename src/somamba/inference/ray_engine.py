@@ -1,0 +1,110 @@
+"""Many scans at once on a Ray cluster: one task for every scan, repeated elsewhere when its machine is lost.
+
+Every machine needs the same somamba, and the same folders under the same names; results go straight there. They are
+written whole, and a scan whose result is there is skipped, so a task that runs twice does no harm. Without a cluster,
+Ray starts one on this machine. What goes over the network is packed by Ray itself: jobs and a request, no arrays.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from somamba.errors import BackendError, ConfigError
+from somamba.extras import require
+from somamba.inference.jobs import Hire, Outcome, Request, Tell
+from somamba.inference.plan import Job, Output
+from somamba.inference.weights import bundled_weights
+
+RETRIES = 3
+"""How often a scan is begun anew after its machine, or the process that worked on it, was lost."""
+
+
+def spread(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
+    """Hand every job to whichever machine is free; outcomes come as they are ready."""
+    ray = require("ray", extra="cluster")
+    with _connected(ray):
+        task = ray.remote(max_retries=RETRIES, **_needs(ray, hire))(carry_out)
+        sent = replace(hire, request=_located(hire.request))
+        waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
+        try:
+            while waiting:
+                ready, _ = ray.wait(list(waiting), num_returns=1)
+                job = waiting.pop(ready[0])
+                outcome = _outcome(ray, ready[0], job)
+                tell(job, outcome.slices, outcome.slices)
+                yield outcome
+        finally:
+            for reference in waiting:
+                ray.cancel(reference, force=True)
+
+
+def carry_out(hire: Hire, job: Job) -> Outcome:
+    """What a machine of the cluster does with one job."""
+    return hire()(job)
+
+
+@contextmanager
+def _connected(ray: ModuleType) -> Iterator[None]:
+    """Join the cluster of this process, of ``RAY_ADDRESS`` or of this machine, or start one."""
+    if ray.is_initialized():
+        yield
+        return
+    # A cluster that we start sends no statistics to anybody.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise BackendError(
+            f"There is no way to a Ray cluster ({reason}). Start one with 'ray start --head' and name it in "
+            "RAY_ADDRESS, or unset that: then one is started here."
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _needs(ray: ModuleType, hire: Hire) -> dict[str, int]:
+    """What a task takes of a machine; what no machine has is refused, for Ray would wait for it."""
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    processors, gpus = (int(max(machine.get(kind, 0) for machine in machines)) for kind in ("CPU", "GPU"))
+    threads = hire.threads or 1
+    if threads > processors:
+        raise ConfigError(f"{threads} threads, but no machine of the Ray cluster offers more than {processors} CPUs.")
+    if hire.device == "cuda" and not gpus:
+        raise ConfigError("device='cuda', but no machine of the Ray cluster offers a GPU. Choose auto or cpu.")
+    return {"num_cpus": threads, "num_gpus": int(gpus > 0 and hire.device != "cpu")}
+
+
+def _located(request: Request) -> Request:
+    """The same request from any working directory."""
+    folder = Path(request.weights)
+    named = request.weights in bundled_weights() or not folder.is_dir()
+    return replace(
+        request,
+        weights=request.weights if named else str(folder.absolute()),
+        maps=None if request.maps is None else request.maps.absolute(),
+    )
+
+
+def _absolute(job: Job) -> Job:
+    outputs = tuple(Output(output.path.absolute(), output.format) for output in job.outputs)
+    return Job(source=job.source.absolute(), outputs=outputs)
+
+
+def _outcome(ray: ModuleType, reference: Any, job: Job) -> Outcome:
+    try:
+        return replace(ray.get(reference), job=job)
+    except ray.exceptions.RayError as error:
+        cause = str(getattr(error, "cause", None) or error).strip().splitlines()[0]
+        reason = (
+            f"{job.source}: no machine of the Ray cluster could reconstruct it ({cause}). Each needs this version of "
+            "somamba and these folders; one that ran out of memory needs fewer tasks, by more --threads for each."
+        )
+        return Outcome(job=job, state="failed", reason=reason)

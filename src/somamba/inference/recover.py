@@ -1,0 +1,98 @@
+"""One measured slice to one image: scale as in training, run the network, take the scale back."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Complex, Float
+from torch import Tensor
+
+from somamba.errors import InputError
+from somamba.models.base import Reconstructor
+from somamba.physics.coils import combine, root_sum_of_squares
+from somamba.physics.encoding import encoding
+from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.operator import LinearOperator
+from somamba.physics.scale import zero_filled_scale
+from somamba.shapes import CoilImages
+
+Picture = Complex[Tensor, "y x"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measured:
+    """What is known of one slice."""
+
+    kspace: Complex[Tensor, "coils y x"]
+    """Centred, zero where nothing was acquired."""
+    mask: Bool[Tensor, "#y x"]
+    """What was acquired."""
+    maps: Complex[Tensor, "coils y x"] | None = None
+    """Sensitivities of unit norm; None for one coil, or where coils are kept side by side."""
+
+    @property
+    def operator(self) -> LinearOperator:
+        """``A``."""
+        return encoding(self.mask[None, None], None if self.maps is None else self.maps[None])
+
+
+@torch.no_grad()
+def recover(model: Reconstructor, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
+    """The image, in the units of k-space under the orthonormal transform.
+
+    Returns:
+        The image; None where there is none: 99 % of the zero-filled image are zero, as in slices of noise alone, in
+        which no coil maps are found.
+
+    Raises:
+        InputError: the samples are too large, or the network gave values that are not finite.
+    """
+    y, A = measured.kspace[None], measured.operator
+    scale = zero_filled_scale(y, A)
+    if scale == 0:
+        return None
+    if not scale < math.inf:
+        raise InputError("The samples are too large to be computed with in single precision; scale them down.")
+    return merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
+
+
+@torch.no_grad()
+def recover_magnitude(
+    model: Reconstructor,
+    image: Float[Tensor, "y x"],
+    mask: Bool[Tensor, "#y x"],
+    device: torch.device | str = "cpu",
+) -> Picture | None:
+    """The same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
+
+    Returns:
+        The image; None where it has no contrast to scale by.
+    """
+    low, high = image.min(), image.max()
+    if not high > low:
+        return None
+    unit = ((image - low) / (high - low)).to(torch.complex64)
+    y = torch.where(mask, fft2c(unit), 0)[None, None]
+    result = _finite(model(y.to(device), encoding(mask[None, None]).to(device)).cpu())
+    return (merged(result).abs().clamp(0, 1) * (high - low) + low).to(torch.complex64)
+
+
+def whole_image(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "coils y x"] | None) -> Picture:
+    """What fully sampled k-space shows, merged as the reconstruction is: through the same maps, if there are any."""
+    images = ifft2c(kspace)[None]
+    return merged(images if maps is None else combine(images, maps[None]))
+
+
+def merged(images: CoilImages) -> Picture:
+    """The only image of one slice, or the root sum of squares of its coils."""
+    return images[0, 0] if images.shape[1] == 1 else root_sum_of_squares(images)[0, 0].to(images.dtype)
+
+
+def _finite(images: CoilImages) -> CoilImages:
+    bad = int((~torch.isfinite(images)).sum())
+    if bad:
+        raise InputError(
+            f"The reconstruction has {bad} values that are not finite, of {images.numel()}: the samples are out of "
+            "the range that the network can handle, or the weights are no good."
+        )
+    return images

@@ -1,0 +1,1 @@
+"""A reconstruction as a file people can use: `somamba.inference.writers.writing.write`."""

@@ -1,0 +1,43 @@
+"""HDF5 as fastMRI wants submissions, so that its evaluation reads them as they are.
+
+    reconstruction          (slices, rows, columns) float32 magnitudes
+    reconstruction_complex  the same with their phase, complex64
+    provenance              how it came about, JSON
+
+Attributes: ``volumes``, and where they are known ``voxel_mm`` (slices, rows, columns) and ``affine`` as in NIfTI.
+"""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from somamba.data.files import inspect
+from somamba.durable import replace_file
+from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.writers.stamp import foreign, read_stamp, stamp
+
+
+def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
+    """Write one file."""
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        file["reconstruction"] = reconstruction.magnitudes
+        file["reconstruction_complex"] = reconstruction.images
+        # Not an attribute: those end at 64 KiB.
+        file["provenance"] = stamp(reconstruction)
+        file.attrs["volumes"] = reconstruction.volumes
+        if reconstruction.voxel is not None:
+            file.attrs["voxel_mm"] = reconstruction.voxel
+        if reconstruction.affine is not None:
+            file.attrs["affine"] = reconstruction.affine
+    replace_file(path, buffer.getvalue(), shared=True)
+
+
+def hdf5_provenance(path: Path) -> dict[str, Any]:
+    """How a file came about."""
+    contents = inspect(path)
+    if "provenance" not in contents.texts or "reconstruction" not in contents.arrays:
+        raise foreign(path)
+    return read_stamp(contents.texts["provenance"], path)

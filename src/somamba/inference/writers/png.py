@@ -1,0 +1,63 @@
+"""PNG for a quick look: up to 16 slices of the first volume side by side, grey from 0 to the 99.5th percentile.
+
+The provenance is a ``tEXt`` chunk of that name; ``Comment`` tells which slices are shown, and what white stands for.
+"""
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+from PIL.PngImagePlugin import PngInfo
+
+from somamba.durable import replace_file
+from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.writers.stamp import RESEARCH, foreign, read_stamp, stamp
+
+MOST = 16
+PERCENTILE = 99.5
+
+
+def write_png(reconstruction: Reconstruction, path: Path) -> None:
+    """Write one picture."""
+    shown = shown_slices(reconstruction.stack)
+    pictures = reconstruction.magnitudes[shown]
+    white = float(np.percentile(pictures, PERCENTILE))
+    told = PngInfo()
+    told.add_text("provenance", stamp(reconstruction))
+    told.add_text("Comment", f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}")
+    grey = np.round(255 * np.clip(pictures / (white or 1), 0, 1)).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(mosaic(grey)).save(buffer, format="PNG", pnginfo=told)
+    replace_file(path, buffer.getvalue(), shared=True)
+
+
+def shown_slices(stack: int) -> list[int]:
+    """All slices, or some from the first to the last one, evenly spaced."""
+    return [round(place) for place in np.linspace(0, stack - 1, min(stack, MOST)).tolist()]
+
+
+def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Pictures in reading order on a grid that is about square; places that are left over are black."""
+    across = math.ceil(math.sqrt(len(pictures)))
+    down = math.ceil(len(pictures) / across)
+    rows, columns = pictures.shape[1:]
+    grid = np.zeros((down * across, rows, columns), dtype=np.uint8)
+    grid[: len(pictures)] = pictures
+    return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
+
+
+def png_provenance(path: Path) -> dict[str, Any]:
+    """How a picture came about."""
+    try:
+        with Image.open(path, formats=["PNG"]) as image:
+            text = image.info.get("provenance")
+            image.verify()
+    except (UnidentifiedImageError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise foreign(path) from error
+    if not isinstance(text, str):
+        raise foreign(path)
+    return read_stamp(text, path)

@@ -1,0 +1,24 @@
+"""Checkpoints of a tiny network with random weights, for tests of what is done with them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from models.small import SMALL, perturb
+from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.settings import to_plain
+from somamba.inference.trained import Trained, open_model
+from somamba.models.zoo import MODELS
+
+
+def save_tiny(folder: Path, protocol: str = "raw", *, coils: int = 1, dataset: str = "acdc") -> Path:
+    """An SO-Mamba of a few thousand weights, none of them where it started."""
+    network = replace(SMALL, coils=coils)
+    recipe = {"model": "so_mamba", "network": to_plain(network), "data": {"dataset": dataset}, "seed": 0}
+    config = {"recipe": recipe, "protocol": protocol, "step": 1, "steps_per_epoch": 1}
+    save_checkpoint(folder, Checkpoint(perturb(MODELS["so_mamba"].build(network)).state_dict(), config))
+    return folder
+
+
+def tiny(folder: Path, protocol: str = "raw", *, coils: int = 1) -> Trained:
+    """The same, opened."""
+    return open_model(str(save_tiny(folder / protocol, protocol, coils=coils)))

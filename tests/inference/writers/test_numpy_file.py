@@ -1,0 +1,39 @@
+"""NumPy outputs keep the complex values, and a pair of files that do not belong together is noticed."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from inference.writers.made import CORONAL, PROVENANCE, made
+from somamba.errors import DataError
+from somamba.inference.writers.writing import read_provenance, write
+
+
+def test_the_array_is_complex_and_exact(tmp_path):
+    write(made(), tmp_path / "a.npy")
+    values = np.load(tmp_path / "a.npy", allow_pickle=False)
+    assert values.dtype == np.complex64
+    np.testing.assert_array_equal(values, made().images)
+
+
+def test_the_record_beside_it_tells_everything_else(tmp_path):
+    write(made(slices=4, volumes=2), tmp_path / "a.npy")
+    record = json.loads((tmp_path / "a.npy.json").read_text())
+    assert record["somamba"] == PROVENANCE
+    assert (record["volumes"], record["voxel_mm"], record["affine"]) == (2, [5.0, 2.0, 1.5], CORONAL.tolist())
+
+
+def test_an_array_with_the_record_of_another_is_not_ours(tmp_path):
+    write(made(), tmp_path / "a.npy")
+    write(made(seed=1), tmp_path / "b.npy")
+    shutil.copy(tmp_path / "b.npy", tmp_path / "a.npy")
+    with pytest.raises(DataError, match="does not say how it came about"):
+        read_provenance(tmp_path / "a.npy")
+
+
+def test_an_array_without_a_record_is_not_ours(tmp_path):
+    np.save(tmp_path / "a.npy", made().images, allow_pickle=False)
+    with pytest.raises(DataError, match="not written by somamba"):
+        read_provenance(tmp_path / "a.npy")

@@ -1,0 +1,147 @@
+"""Whatever the format: what is written says how it came about, whole or not at all, and never over foreign files."""
+
+import pytest
+
+from inference.writers.made import PROVENANCE, made
+from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError, UnknownNameError
+from somamba.inference.writers.writing import FORMATS, format_of, output_name, read_provenance, write
+from test_durable import largest_file
+
+PLACES = [
+    *(("h5", "a.h5"), ("h5", "a.hdf5"), ("nifti", "a.nii"), ("nifti", "a.nii.gz"), ("npy", "a.npy")),
+    *(("png", "a.png"), ("dicom", "a"), ("dicom", "a.dcm")),
+]
+
+
+def small(place, **choices):
+    """A DICOM file holds one slice."""
+    return made(slices=1 if place.endswith(".dcm") else 4, **choices)
+
+
+def everything(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_format_is_tried_here():
+    assert {name for name, _ in PLACES} == set(FORMATS)
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_the_provenance_comes_back_whole(name, place, tmp_path):
+    path = tmp_path / "deep" / place
+    assert read_provenance(path, name) is None
+    write(small(place), path, name)
+    assert read_provenance(path, name) == PROVENANCE
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_the_same_reconstruction_gives_the_same_bytes(name, place, tmp_path):
+    for folder in ("first", "second"):
+        write(small(place), tmp_path / folder / place, name)
+    assert everything(tmp_path / "first") == everything(tmp_path / "second")
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_an_older_output_is_replaced_and_nothing_else_is_left(name, place, tmp_path):
+    write(small(place, seed=1), tmp_path / place, name)
+    before = everything(tmp_path)
+    write(small(place), tmp_path / place, name)
+    assert everything(tmp_path).keys() == before.keys()
+    assert everything(tmp_path) != before
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_a_full_disk_keeps_the_old_output(name, place, tmp_path):
+    write(small(place, seed=1), tmp_path / place, name)
+    before = everything(tmp_path)
+    with largest_file(100), pytest.raises(StorageError, match="are free there"):
+        write(small(place), tmp_path / place, name)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_a_place_that_cannot_be_written_is_named(name, place, tmp_path):
+    (tmp_path / "file").write_bytes(b"mine")
+    with pytest.raises(StorageError, match=rf"file/{place} could not be written: .*: .*/file"):
+        write(small(place), tmp_path / "file" / place, name)
+    assert everything(tmp_path).keys() == {(tmp_path / "file").relative_to(tmp_path)}
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_foreign_files_are_never_replaced(name, place, tmp_path):
+    if place == "a":
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "0001.dcm").write_bytes(b"mine")
+    else:
+        (tmp_path / place).write_bytes(b"mine")
+    before = everything(tmp_path)
+    with pytest.raises(DataError, match=r"not written by somamba|damaged"):
+        read_provenance(tmp_path / place, name)
+    with pytest.raises(StorageError, match="not replaced: move it away"):
+        write(small(place), tmp_path / place, name)
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_a_damaged_output_is_not_taken_for_done(name, place, tmp_path):
+    write(small(place), tmp_path / place, name)
+    path = tmp_path / place
+    (path / "0001.dcm" if path.is_dir() else path).write_bytes(b"\x89")
+    with pytest.raises(DataError):
+        read_provenance(path, name)
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path):
+    write(made(), tmp_path / "a", "dicom")
+    (tmp_path / "a" / "report.pdf").write_bytes(b"mine")
+    with pytest.raises(StorageError, match="not replaced"):
+        write(made(), tmp_path / "a", "dicom")
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "a").mkdir()
+    assert read_provenance(tmp_path / "a", "dicom") is None
+    write(made(), tmp_path / "a", "dicom")
+    assert len(everything(tmp_path)) == 3
+
+
+def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
+    (tmp_path / "a.npy").mkdir()
+    with pytest.raises(StorageError, match="not replaced"):
+        write(made(), tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(("name", "place"), [pair for pair in PLACES if pair[1] != "a"])
+def test_the_ending_tells_the_format(name, place, tmp_path):
+    assert format_of(tmp_path / place) == name
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_outputs_are_named_after_their_input(name, tmp_path):
+    assert format_of(tmp_path / output_name("scan.v2", name), name) == name
+    assert output_name("scan.v2", name).startswith("scan.v2")
+
+
+@pytest.mark.parametrize("place", ["a.jpg", "a", "a.mat"])
+def test_an_unknown_ending_lists_the_known_ones(place, tmp_path):
+    with pytest.raises(ConfigError, match=r"tells no format. Name it \.h5, \.hdf5, \.nii\.gz"):
+        write(made(), tmp_path / place)
+    assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("name", "place"), [("png", "a.h5"), ("h5", "a"), ("dicom", "a.nii.gz")])
+def test_an_ending_that_contradicts_the_format_is_refused(name, place, tmp_path):
+    with pytest.raises(ConfigError, match=f"an output of format '{name}' must end in"):
+        write(made(), tmp_path / place, name)
+
+
+def test_an_unknown_format_is_refused_with_the_nearest(tmp_path):
+    with pytest.raises(UnknownNameError, match="Did you mean 'nifti'"):
+        write(made(), tmp_path / "a.nii", "nift")
+
+
+def test_dicom_without_its_package_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("somamba.extras.installed", lambda module: module != "pydicom")
+    with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[dicom\]'"):
+        write(made(), tmp_path / "a", "dicom")
+    assert everything(tmp_path) == {}
