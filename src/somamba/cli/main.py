@@ -34,6 +34,9 @@ COMMANDS = Registry(
         "curve": Command("somamba.cli.curve", "the learning curves of one or several runs as a picture"),
         "table": Command("somamba.cli.table", "result files as a table like the paper's: Markdown, LaTeX or CSV"),
         "compare": Command("somamba.cli.compare", "is one method better than another, over the same cases?"),
+        "report": Command(
+            "somamba.cli.report", "one HTML file: tables, slice viewer, curves, provenance; opens from disk"
+        ),
     },
 )
 
