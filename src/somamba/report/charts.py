@@ -13,13 +13,15 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 40
 COLOURS = 8
 """Classes ``series-1`` ... of the style sheet."""
 
+Number = int | float
+
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
     """One line."""
 
     name: str
-    points: Sequence[tuple[float, float]]
+    points: Sequence[tuple[Number, Number]]
     colour: int
     """Counted from 0; equal colours belong together."""
     dashed: bool = False
@@ -31,22 +33,22 @@ class Series:
 class _Axis:
     """Numbers on a stretch of the picture."""
 
-    low: float
-    high: float
-    start: float
-    end: float
+    low: Number
+    high: Number
+    start: Number
+    end: Number
     log: bool = False
 
-    def place(self, value: float) -> float:
+    def place(self, value: Number) -> Number:
         low, high, value = (math.log(x) if self.log else x for x in (self.low, self.high, value))
         return self.start + (value - low) / ((high - low) or 1.0) * (self.end - self.start)
 
-    def ticks(self) -> list[float]:
+    def ticks(self) -> list[Number]:
         return log_ticks(self.low, self.high) if self.log else round_ticks(self.low, self.high)
 
 
 def line_chart(
-    series: Sequence[Series], *, x: str, y: str, about: str, log: bool = False, start: float | None = None
+    series: Sequence[Series], *, x: str, y: str, about: str, log: bool = False, start: Number | None = None
 ) -> Html:
     """Lines over a common axis, with a legend.
 
@@ -68,7 +70,7 @@ def line_chart(
     return _figure(parts, x=x, y=y, about=about, size=(WIDTH, HEIGHT), legend=_legend(series))
 
 
-def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], *, x: str, about: str) -> Html:
+def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, Number]]]], *, x: str, about: str) -> Html:
     """A line of dots for each group, one dot for each value with a name, and a bar at their mean."""
     values = [value for _, points in groups for _, value in points]
     margin = 0.06 * (max(values) - min(values)) or 0.5
@@ -90,7 +92,7 @@ def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], *, x:
     return _figure(parts, x=x, y="", about=about, size=(STRIP_WIDTH, height))
 
 
-def round_ticks(low: float, high: float, count: int = 5) -> list[float]:
+def round_ticks(low: Number, high: Number, count: int = 5) -> list[Number]:
     """About so many round numbers between two ends."""
     if not high > low:
         return [low]
@@ -101,7 +103,7 @@ def round_ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def log_ticks(low: float, high: float) -> list[float]:
+def log_ticks(low: Number, high: Number) -> list[Number]:
     """Powers of ten, with their double and fivefold where there are few of them; round numbers within one decade."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if len(powers) < 5 else (1,)
@@ -117,7 +119,7 @@ def _figure(
     labels.append(element("text", x, x=width - RIGHT, y=height - 5, text_anchor="end"))
     box = f"0 0 {width} {height}"
     drawing = element("svg", *parts, *labels, viewBox=box, class_="chart", role="img", aria_label=about)
-    return element("figure", drawing, legend)
+    return element("figure", drawing, legend, class_="wide" if width > WIDTH else None)
 
 
 def _legend(series: Sequence[Series]) -> Html:
@@ -141,12 +143,12 @@ def _grid(across: _Axis, up: _Axis) -> Html:
     return joined(parts)
 
 
-def _rule(x: float, top: float, bottom: float, label: str) -> Html:
+def _rule(x: Number, top: Number, bottom: Number, label: str) -> Html:
     line = element("line", x1=_number(x), x2=_number(x), y1=top, y2=bottom, class_="grid")
     return joined([line, element("text", label, x=_number(x), y=bottom + 16, text_anchor="middle")])
 
 
-def _line(one: Series, points: Sequence[tuple[float, float]], across: _Axis, up: _Axis) -> Html:
+def _line(one: Series, points: Sequence[tuple[Number, Number]], across: _Axis, up: _Axis) -> Html:
     colour = f"series-{one.colour % COLOURS + 1}"
     places = [(_number(across.place(x)), _number(up.place(y))) for x, y in points]
     path = " ".join(f"{x},{y}" for x, y in places)
@@ -158,9 +160,9 @@ def _line(one: Series, points: Sequence[tuple[float, float]], across: _Axis, up:
     return joined(parts)
 
 
-def _number(value: float) -> str:
+def _number(value: Number) -> str:
     return f"{value:.1f}"
 
 
-def _text(tick: float) -> str:
+def _text(tick: Number) -> str:
     return f"{tick:,.10g}" if abs(tick) >= 1 else f"{tick:.6g}"

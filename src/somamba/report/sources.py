@@ -91,19 +91,19 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
 def _take_file(path: Path, found: Sources) -> None:
     try:
         with path.open("rb") as file:
-            first = file.readline(10_000)
+            start = file.read(10_000)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Wanted: {WANTED}.") from None
-    heads = first.decode(errors="replace").strip().split(",")
-    if first.startswith(PNG):
+    first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
+    heads = first.split(",")
+    if start.startswith(PNG):
         found.pictures[path.stem] = path.read_bytes()
     elif heads == [column.name for column in fields(Row)]:
         found.rows += read_rows(path)
     elif heads == [column.name for column in fields(LeakageRow)]:
         found.leakage += read_leakage(path)
     else:
-        begins = first[:60].decode(errors="replace").strip()
-        raise InputError(f"{path} is nothing a report is made of: it begins with {begins!r}. Wanted: {WANTED}.")
+        raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
 
 
 def _run_names(folders: Sequence[Path]) -> list[str]:

@@ -169,8 +169,8 @@ class Viewer {
     const [low, high] = [this.view.windows[this.mode].low, this.view.windows[this.mode].high];
     const state = { case: one.name, slice: this.slice, image: this.image, mode: this.mode, low, high };
     Object.assign(root.dataset, state, { zoom: this.view.zoom, x: this.view.x, y: this.view.y, together: this.together });
-    this.find("slice").textContent = `${this.slice + 1} / ${one.slices.length}`;
     const number = one.slices[this.slice];
+    this.find("slice").textContent = `${this.slice + 1} / ${one.slices.length}, no. ${number}`;
     this.find("slider").setAttribute("aria-valuetext", `slice ${this.slice + 1} of ${one.slices.length}, number ${number}`);
     const press = (group, test) => {
       [...this.find(group).children].forEach((node, i) => node.setAttribute("aria-pressed", String(test(node, i))));
