@@ -87,6 +87,17 @@ class Browser:
         step = {"type": "scroll", "x": int(at[0]), "y": int(at[1]), "deltaX": 0, "deltaY": delta, "duration": 0}
         self._act({"type": "wheel", "id": "wheel", "actions": [step]})
 
+    def pinch(self, at: tuple[float, float], start: int, end: int) -> None:
+        """Two fingers around a point, from one distance to another."""
+        fingers = []
+        for number, side in enumerate((-1, 1)):
+            places = [int(at[0]) + side * distance // 2 for distance in (start, end)]
+            moves = [{"type": "pointerMove", "x": x, "y": int(at[1]), "duration": 10} for x in places]
+            steps = [moves[0], {"type": "pointerDown", "button": 0}, moves[1], {"type": "pointerUp", "button": 0}]
+            parameters = {"pointerType": "touch"}
+            fingers.append({"type": "pointer", "id": f"finger{number}", "parameters": parameters, "actions": steps})
+        self._act(*fingers)
+
     def tell(self, command: str, **parameters: Any) -> Any:
         """A command of the DevTools protocol, such as an emulated screen."""
         return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})

@@ -1,6 +1,7 @@
 """The page at work in a real browser: every control acts, nothing is logged, nothing leaves the page."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -68,7 +69,9 @@ def pixel(session, u, v, panel=0):
         """const canvas = document.querySelectorAll('.panel canvas')[arguments[2]];
         const size = Math.min(canvas.width, canvas.height);
         const x = canvas.width / 2 + (arguments[0] - 0.5) * size, y = canvas.height / 2 + (arguments[1] - 0.5) * size;
-        return [...canvas.getContext('2d').getImageData(x, y, 1, 1).data].slice(0, 3)""",
+        const context = new OffscreenCanvas(1, 1).getContext('2d');
+        context.drawImage(canvas, -Math.floor(x), -Math.floor(y));
+        return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3)""",
         u,
         v,
         panel,
@@ -177,6 +180,13 @@ def test_a_drag_with_shift_moves_the_image(opened):
     assert (after["low"], after["high"], after["zoom"]) == (before["low"], before["high"], before["zoom"])
 
 
+def test_two_fingers_zoom(opened):
+    opened.pinch(middle(opened), 40, 120)
+    found = state(opened)
+    assert float(found["zoom"]) == pytest.approx(3, rel=0.05)
+    assert (found["low"], found["high"]) == ("0", "1")
+
+
 def test_side_by_side_shows_every_image_with_one_zoom(opened):
     opened.press("s")
     assert state(opened)["together"] == "true"
@@ -200,7 +210,7 @@ def test_the_pointer_reads_the_pixel(opened):
     opened.drag((x + 4, y + 4), (0, 0))
     settle(opened)
     text = opened.run("return document.querySelector('.viewer-readout').textContent")
-    assert text == "x 8, y 8:  0.800  (+0.0500)"
+    assert text == "x 8, y 8:  0.800  (+0.050)"
 
 
 def test_another_case_can_be_chosen(opened):
@@ -248,7 +258,7 @@ def test_a_metric_is_chosen_for_the_cases(opened):
 
 def test_names_from_files_do_nothing_and_nothing_leaves_the_page(chromium, tmp_path):
     write_gallery(tmp_path / "kept", cases=(HOSTILE, "plain"), labels=(HOSTILE, "unet"))
-    sources = taken(tmp_path / "kept", made_run(tmp_path / "run", config=f"recipe: {{model: {HOSTILE!r}}}\n"))
+    sources = taken(tmp_path / "kept", made_run(tmp_path / "run", config=json.dumps({"recipe": {"model": HOSTILE}})))
     sources.rows += [dataclasses.replace(row, method=HOSTILE, case=HOSTILE) for row in rows("x", "acdc", 4)]
     sources.pictures[HOSTILE] = b"\x89PNG\r\n\x1a\n"
     path = tmp_path / "hostile.html"

@@ -1,13 +1,12 @@
 """``somamba report RUNS...``: one HTML file with tables, slices, curves and where all of it comes from."""
 
 import shlex
-from importlib.metadata import version
 from pathlib import Path
 
 from somamba.cli.arguments import teaching_parser
 from somamba.durable import replace_file
 from somamba.errors import InputError
-from somamba.inference.provenance import commit
+from somamba.inference.provenance import code_record
 from somamba.report.report import SLICES, TITLE, build_report
 from somamba.report.sources import gather
 from somamba.training.journal import read_journal
@@ -46,10 +45,11 @@ def main(arguments: list[str]) -> None:
     if options.slices < 1:
         raise InputError(f"--slices {options.slices} shows nothing; give 1 or more.")
     sources = gather(options.sources, read_journal=read_journal)
+    code = code_record()
     made_by = {
         "command": _command(options.sources, options.output),
-        "somamba": version("somamba"),
-        "commit": commit(),
+        "somamba": code["somamba"],
+        "commit": code["commit"],
     }
     page = build_report(sources, title=options.title, most_slices=options.slices, made_by=made_by).encode()
     replace_file(options.output, page)

@@ -14,7 +14,7 @@ from typing import Any
 
 from somamba.report.markup import Html, element
 
-STYLES = ("page.css", "viewer.css")
+STYLES = ("page.css", "tables.css", "charts.css", "records.css", "viewer.css")
 SCRIPTS = (
     "tables.js",
     "pixels.js",

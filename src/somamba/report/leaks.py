@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_cutoff, by_measurement, by_unit
 from somamba.report.charts import Series, line_chart
 from somamba.report.markup import Html, element, joined
+from somamba.report.scores import place
 from somamba.report.sortable import Entry, Head, sortable_table
-from somamba.report.tables import DATASETS, METHODS
+from somamba.report.tables import METHODS
 
 
 def leakage_section(rows: Sequence[LeakageRow]) -> Html:
@@ -16,7 +17,7 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
     heads = [Head("Method"), Head("r"), Head("HLeak"), Head("RLeak"), Head("η"), Head("Cases"), Head("Measured on")]
     lines, charts = [], []
     for name, (about, found) in zip(names, groups.items(), strict=True):
-        place = f"{DATASETS.get(about.dataset, about.dataset)} ×{about.acceleration:g}, {about.split}"
+        measured = place(about.dataset, about.acceleration, about.split)
         for cutoff, (hleak, rleak, eta) in by_cutoff(found).items():
             levels = [
                 Entry(
@@ -31,7 +32,7 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
                 Entry(f"{eta:.3f}", eta),
                 Entry(str(about.cases), about.cases),
             ]
-            lines.append([Entry(name), *numbers, Entry(place)])
+            lines.append([Entry(name), *numbers, Entry(measured)])
     for cutoff in sorted({row.cutoff for row in rows}):
         charts.append(_chart(cutoff, dict(zip(names, groups.values(), strict=True))))
     note = (

@@ -10,7 +10,7 @@ from somamba.evaluation.gallery_files import KeptCase, MethodFacts
 from somamba.report.learning import span
 from somamba.report.markup import Content, Html, element, joined
 from somamba.report.pixels import picture_link
-from somamba.report.scores import SPLITS, Contest
+from somamba.report.scores import Contest, place
 from somamba.report.sources import Sources, TrainedRun
 from somamba.report.tables import DATASETS, METHODS
 
@@ -51,7 +51,7 @@ def _measurements(cases: Iterable[KeptCase]) -> list[Html]:
                 else {"picture": f"of the first slice; every slice has a mask of its own ({len(mask)})"}
             )
         )
-        title = f"Measurement: {_place(facts.dataset, facts.acceleration, facts.split)}"
+        title = f"Measurement: {place(facts.dataset, facts.acceleration, facts.split)}"
         parts.append(joined([element("h3", title), element("div", picture, record, class_="with-picture")]))
     return parts
 
@@ -68,7 +68,7 @@ def _unseen_measurements(found: Iterable[Contest], cases: Sequence[KeptCase]) ->
         seen.update(digests)
         digest = digests[0] if len(digests) == 1 else f"{digests[0]} and {len(digests) - 1} more, one for each case"
         record = _mask_record(row.mask, digest, row.acceleration, row.realised_acceleration, row.protocol)
-        title = f"Measurement: {_place(row.dataset, row.acceleration, row.split)}"
+        title = f"Measurement: {place(row.dataset, row.acceleration, row.split)}"
         parts.append(joined([element("h3", title), _record(record)]))
     return parts
 
@@ -130,10 +130,6 @@ def _terms(found: Iterable[Contest], sources: Sources) -> Html | None:
         DATASETS[name]: f"{TERMS[name].citation}. Licence: {TERMS[name].licence}." for name in known
     }
     return joined([element("h3", "Data"), _record(lines)])
-
-
-def _place(dataset: str, acceleration: float, split: str) -> str:
-    return f"{DATASETS.get(dataset, dataset)} ×{acceleration:g}, {SPLITS.get(split, split)}"
 
 
 def _record(facts: Mapping[str, Content]) -> Html:

@@ -30,8 +30,7 @@ class Contest:
     @property
     def title(self) -> str:
         """Dataset, acceleration and split."""
-        row = self.first
-        return f"{DATASETS.get(row.dataset, row.dataset)} ×{row.acceleration:g}, {SPLITS.get(row.split, row.split)}"
+        return place(self.first.dataset, self.first.acceleration, self.first.split)
 
     @property
     def about(self) -> str:
@@ -54,6 +53,11 @@ class Contest:
     def of_model(self, model: str) -> str | None:
         """The name that a model has here, if it takes part."""
         return next((name for name, rows in self.entries.items() if rows[0].method == model), None)
+
+
+def place(dataset: str, acceleration: float, split: str) -> str:
+    """What was measured, in the words of a heading."""
+    return f"{DATASETS.get(dataset, dataset)} ×{acceleration:g}, {SPLITS.get(split, split)}"
 
 
 def contests(rows: Iterable[Row]) -> list[Contest]:

@@ -35,7 +35,8 @@ class Keys {
       "-": () => this.zoom(0.8),
       "?": () => viewer.find("help").showModal(),
     };
-    const digit = /^[1-9]$/.test(event.key) ? () => viewer.chooseImage(Number(event.key) - 1) : null;
+    const chosen = viewer.case.images.findIndex((_image, i) => viewer.keyOf(i) === event.key);
+    const digit = chosen < 0 ? null : () => viewer.chooseImage(chosen);
     const action = digit || actions[event.key];
     if (!action || !this.meant(event)) return;
     event.preventDefault();

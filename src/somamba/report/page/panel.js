@@ -31,6 +31,7 @@ class Panel {
     this.canvas.setAttribute("aria-label", frame.spoken);
     const context = this.canvas.getContext("2d");
     context.clearRect(0, 0, width, height);
+    this.root.classList.toggle("waiting", frame.shares === null);
     if (frame.shares === null) return;
     if (this.shown !== frame.key) this.colour(frame);
     const place = view.placement(width, height, frame.width, frame.height);

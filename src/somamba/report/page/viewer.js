@@ -62,7 +62,7 @@ class Viewer {
     const methods = this.find("methods");
     methods.replaceChildren();
     this.case.images.forEach((image, i) => {
-      this.button(methods, image.label, i < 9 ? String(i + 1) : "", () => this.chooseImage(i));
+      this.button(methods, image.label, this.keyOf(i), () => this.chooseImage(i));
     });
     this.image = this.case.images.length - 1;
     this.other = 0;
@@ -73,6 +73,12 @@ class Viewer {
     this.stage.style.setProperty("--aspect", `${this.case.width} / ${this.case.height}`);
     this.makePanels();
     this.chooseSlice(this.slice < count && this.drawn ? this.slice : Math.floor(count / 2));
+  }
+
+  /** 1 to 9, and 0 for the last where there are more. */
+  keyOf(index) {
+    if (index < 9) return String(index + 1);
+    return index === this.case.images.length - 1 ? "0" : "";
   }
 
   makePanels() {
@@ -147,7 +153,15 @@ class Viewer {
     this.drawn = true;
     this.drawBar();
     this.tell();
-    this.root.dataset.ready = String(frames.every((frame) => frame.shares !== null));
+    const ready = frames.every((frame) => frame.shares !== null);
+    this.root.dataset.ready = String(ready);
+    if (ready) this.unpackAhead();
+  }
+
+  /** A flip must not wait: once something is seen, the other images of the case are unpacked as well. */
+  unpackAhead() {
+    const kind = this.mode === "k-space" ? "spectrum" : "magnitude";
+    for (const image of this.case.images) this.store.get(image, kind, this.case.width);
   }
 
   drawBar() {
