@@ -223,7 +223,7 @@ def test_another_case_can_be_chosen(opened):
 def test_help_opens_and_closes(opened):
     opened.press("?")
     assert opened.run("return document.querySelector('dialog').open")
-    opened.press("3")  # The keys are asleep behind it.
+    opened.press("1")  # The keys are asleep behind it.
     opened.click("dialog button")
     assert not opened.run("return document.querySelector('dialog').open")
     assert state(opened)["image"] == "2"
