@@ -91,9 +91,9 @@ def open_slices(
     return SliceDataset(config=config, cases=tuple(cases), left_out=tuple(left_out))
 
 
-def _named(entries: Sequence[Entry], name: str, split: Role) -> list[Entry]:
-    """The entry of this name, as a list of one."""
-    found = [entry for entry in entries if entry.id == name]
+def _named(entries: Sequence[Entry], name: str, split: Role) -> tuple[Entry, ...]:
+    """The entry of this name, alone."""
+    found = tuple(entry for entry in entries if entry.id == name)
     if not found:
         close = get_close_matches(name, [entry.id for entry in entries], n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"The first is {entries[0].id!r}." if entries else ""
