@@ -97,7 +97,7 @@ def test_an_unknown_fact_is_refused(folder):
         read_gallery(folder)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY"])
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\x93NUMPY"])
 def test_damaged_images_are_refused(folder, content):
     (folder / "patient001" / "measurement.npz").write_bytes(content)
     with pytest.raises(InputError, match=r"measurement\.npz is damaged"):

@@ -40,9 +40,9 @@ class Examination:
         words += ["--limit-cases", str(self.limit_cases)] if self.limit_cases is not None else []
         return " ".join([*words, *(["--force"] if self.force else []), *more])
 
-    def slices(self) -> SliceDataset:
-        """The data, opened."""
-        return open_slices(self.data, self.split, limit_cases=self.limit_cases)
+    def slices(self, *, only: str | None = None) -> SliceDataset:
+        """The data, opened; ``only`` one case of it."""
+        return open_slices(self.data, self.split, limit_cases=self.limit_cases, only=only)
 
     def provenance(self, trained: Trained, dataset: SliceDataset, command: str) -> Provenance:
         """What every row says about the model and the measurement."""

@@ -229,7 +229,7 @@ def _value(value: Any, kind: object) -> Any:
 
 def _read_arrays(path: Path, kinds: Mapping[str, tuple[type, int]]) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             found = {name: file[name] for name in kinds}
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is damaged, or no file of a gallery: {error}. Keep the case anew.") from None
