@@ -5,7 +5,7 @@ import sys
 
 from evaluation.made_gallery import write_gallery
 from report.made_rows import rows
-from report.test_sources import made_run
+from report.made_run import made_run
 from somamba.cli.main import main
 from somamba.evaluation.rows import write_rows
 

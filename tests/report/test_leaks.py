@@ -1,49 +1,18 @@
 """Leakage in a page: the numbers of Table 5, and every unit."""
 
-from somamba.evaluation.leakage_rows import LeakageRow
+from report.made_leakage import leakage_rows
 from somamba.report.leaks import leakage_section
 
 
-def leakage(method="so_mamba", hleak=0.2, rleak=0.1):
-    """Two units on one case at one cutoff."""
-    return [
-        LeakageRow(
-            method=method,
-            dataset="acdc",
-            split="val",
-            protocol="magnitude",
-            mask="golden-radial",
-            acceleration=4.0,
-            case="patient001",
-            slices=2,
-            unit=unit,
-            units=2,
-            cutoff=0.25,
-            radius="corner",
-            hleak=hleak * unit,
-            rleak=rleak * unit,
-            eta=rleak / hleak,
-            cases=1,
-            split_cases=20,
-            epochs=3.0,
-            seed=0,
-            parameters=10,
-            weights="ab",
-            command="somamba leakage",
-        )
-        for unit in (1, 2)
-    ]
-
-
 def test_the_table_has_the_means_and_their_ratio():
-    html = leakage_section(leakage())
-    assert "0.3000" in html
-    assert "0.1500" in html
-    assert ">0.500<" in html
+    html = leakage_section(leakage_rows(cases=("a",), cutoffs=(0.25,)))
+    assert "0.1500" in html  # HLeak: 0.1 * (1 + 2 + 3) / 3 * 0.75
+    assert "0.0150" in html
+    assert ">0.100<" in html
     assert "SO-Mamba, HLeak" in html
 
 
-def test_every_method_has_a_line_for_the_state_and_one_for_the_read_out():
-    html = leakage_section([*leakage(), *leakage("<i>")])
-    assert html.count("<polyline") == 4
+def test_every_method_has_a_line_for_the_state_and_one_for_the_read_out_at_every_cutoff():
+    html = leakage_section([*leakage_rows(), *leakage_rows("<i>")])
+    assert html.count("<polyline") == 8
     assert "<i>" not in html

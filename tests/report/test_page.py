@@ -9,7 +9,7 @@ import pytest
 from evaluation.made_gallery import write_gallery
 from report.browser import browser
 from report.made_rows import rows
-from report.test_sources import made_run, taken
+from report.made_run import made_run, taken
 from somamba.report.document import document
 from somamba.report.markup import joined
 from somamba.report.report import build_report

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from evaluation.made_gallery import write_gallery
+from report.made_leakage import leakage_rows
 from report.made_rows import rows
-from report.test_leaks import leakage
-from report.test_sources import made_run, taken
+from report.made_run import made_run, taken
 from somamba.evaluation.rows import write_rows
 from somamba.report.report import build_report
 from somamba.report.sources import Sources
@@ -34,7 +34,7 @@ def test_the_sections_are_those_there_is_something_for(sources):
         assert f'id="{name}"' in page
         assert f'href="#{name}"' in page
     assert 'id="leakage"' not in page
-    assert 'id="leakage"' in build_report(Sources(leakage=leakage()))
+    assert 'id="leakage"' in build_report(Sources(leakage=leakage_rows()))
     assert "data:image/png;base64,cG5n" in build_report(Sources(pictures={"a": b"png"}))
 
 

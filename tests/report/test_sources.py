@@ -1,40 +1,30 @@
 """What is given to a report is recognised by what it holds, or refused with what was wanted."""
 
-import json
-
 import pytest
 
 from evaluation.made_gallery import write_gallery
+from report.made_leakage import leakage_rows
 from report.made_rows import rows
-from report.test_leaks import leakage
+from report.made_run import made_run, taken
+from report.test_costs import cost
 from somamba.errors import InputError
+from somamba.evaluation.cost_rows import write_costs
 from somamba.evaluation.leakage_rows import write_leakage
 from somamba.evaluation.rows import write_rows
-from somamba.report.sources import gather
-from somamba.training.journal import read_journal
-
-
-def made_run(folder, *, place="best", config="recipe: {model: unet}\nstep: 3\n"):
-    (folder / place).mkdir(parents=True)
-    (folder / place / "config.yaml").write_text(config)
-    (folder / "journal.jsonl").write_text(json.dumps({"event": "step", "step": 1, "loss": 0.5}))
-    return folder
-
-
-def taken(*paths):
-    return gather(paths, read_journal=read_journal)
 
 
 def test_everything_is_known_by_its_content_not_its_name(tmp_path):
     write_rows(tmp_path / "a.txt", rows("unet", "acdc", 4))
-    write_leakage(tmp_path / "b.csv", leakage())
+    write_leakage(tmp_path / "b.csv", leakage_rows())
+    write_costs(tmp_path / "d.csv", [cost()])
     write_gallery(tmp_path / "kept")
     (tmp_path / "c").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     run = made_run(tmp_path / "run")
     write_rows(run / "val.csv", rows("so_mamba", "acdc", 4))
-    found = taken(*(tmp_path / name for name in ("a.txt", "b.csv", "kept", "c", "run")))
+    found = taken(*(tmp_path / name for name in ("a.txt", "b.csv", "d.csv", "kept", "c", "run")))
     assert {row.method for row in found.rows} == {"unet", "so_mamba"}
-    assert len(found.leakage) == len(leakage())
+    assert found.leakage == leakage_rows()
+    assert found.costs == [cost()]
     assert len(found.cases) == 2
     assert list(found.pictures) == ["c"]
     assert found.runs[0].recipe == "model: unet\n"

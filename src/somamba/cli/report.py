@@ -17,6 +17,7 @@ What is given is recognised by what it holds, in any order:
   folder of a run or of a sweep        learning curves, recipe, rows of val.csv
   CSV file of somamba evaluate         tables that sort, paired statistics
   CSV file of somamba leakage          HLeak, RLeak and eta, unit by unit
+  CSV file of somamba cost             parameters, MACs, time and memory
   folder of somamba evaluate --keep    slice viewer: flip methods, error maps, k-space, zoom, window and level
   PNG picture                          a figure
 

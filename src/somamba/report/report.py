@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping, Sequence
 
+from somamba.report.costs import costs_section
 from somamba.report.document import document
 from somamba.report.galleries import viewer_case
 from somamba.report.leaks import leakage_section
@@ -39,6 +40,7 @@ def build_report(
         "Slices": _slices(sources, most_slices),
         "Learning curves": learning_section(sources.runs),
         "Leakage": leakage_section(sources.leakage) if sources.leakage else None,
+        "Cost": costs_section(sources.costs) if sources.costs else None,
         "Figures": _pictures(sources.pictures),
         "Provenance": origins_section(sources, found, made_by=made_by or {}),
     }
@@ -56,7 +58,7 @@ def _headline(found: Sequence[Contest], sources: Sources) -> list[Html]:
     if not found:
         counts = {"run": len(sources.runs), "kept case": len(sources.cases), "picture": len(sources.pictures)}
         words = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
-        return [element("p", ", ".join(words), class_="lead")]
+        return [element("p", ", ".join(words), class_="lead")] if words else []
     contest = found[0]
     name = contest.of_model("so_mamba") or contest.best()
     psnr, ssim = (contest.mean(name, metric) for metric in ("psnr", "ssim"))

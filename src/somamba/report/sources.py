@@ -9,6 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.durable import current
 from somamba.errors import InputError
+from somamba.evaluation.cost_rows import CostRow, read_costs
 from somamba.evaluation.gallery_files import KeptCase, is_gallery, read_gallery
 from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
 from somamba.evaluation.rows import Row, read_rows
@@ -16,8 +17,8 @@ from somamba.evaluation.rows import Row, read_rows
 JOURNAL = "journal.jsonl"
 PNG = b"\x89PNG\r\n\x1a\n"
 WANTED = (
-    "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate or somamba leakage, the folder "
-    "of somamba evaluate --keep, or a PNG picture"
+    "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage or cost, the folder of "
+    "somamba evaluate --keep, or a PNG picture"
 )
 
 Event = Mapping[str, Any]
@@ -43,6 +44,7 @@ class Sources:
     runs: list[TrainedRun] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     leakage: list[LeakageRow] = field(default_factory=list)
+    costs: list[CostRow] = field(default_factory=list)
     cases: list[KeptCase] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
     """PNG files by name."""
@@ -102,6 +104,8 @@ def _take_file(path: Path, found: Sources) -> None:
         found.rows += read_rows(path)
     elif heads == [column.name for column in fields(LeakageRow)]:
         found.leakage += read_leakage(path)
+    elif heads == [column.name for column in fields(CostRow)]:
+        found.costs += read_costs(path)
     else:
         raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
 
