@@ -8,22 +8,17 @@ python benchmarks/network.py [--size 320] [--threads 2] [--rounds 5] [--train] [
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 import torch
-from memory import added_megabytes, in_child
-from timing import alternate, gemm_task
-from torch import nn
+from timing import gemm_task
 
 from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.efficiency import awake, random_measurement
+from somamba.evaluation.memory import added_megabytes, in_child
+from somamba.evaluation.timing import alternate
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
-from somamba.physics.encoding import encoding
-from somamba.physics.masks import make_mask
-from somamba.physics.operator import LinearOperator
-
-Network = TypeVar("Network", bound=nn.Module)
 
 
 def network(backend: str = "auto", *, recompute: bool = False) -> SOMamba:
@@ -32,23 +27,9 @@ def network(backend: str = "auto", *, recompute: bool = False) -> SOMamba:
     return awake(SOMamba(replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend))))
 
 
-def awake(model: Network) -> Network:
-    """The same network with every parameter that starts at zero moved away from it."""
-    for parameter in model.parameters():
-        if not parameter.any():
-            nn.init.normal_(parameter, std=0.02)
-    return model
-
-
-def measurement(size: int) -> tuple[torch.Tensor, LinearOperator]:
-    """A random image, undersampled four times."""
-    A = encoding(make_mask("equispaced", shape=(size, size), acceleration=4).tensor())
-    return A(torch.randn(1, 1, size, size, dtype=torch.complex64)), A
-
-
 def inference(model: Reconstructor, size: int, *, bfloat16: bool = False) -> Callable[[], torch.Tensor]:
     """One reconstruction."""
-    y, A = measurement(size)
+    y, A = random_measurement((size, size))
 
     def task() -> torch.Tensor:
         with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
@@ -59,7 +40,7 @@ def inference(model: Reconstructor, size: int, *, bfloat16: bool = False) -> Cal
 
 def training(model: SOMamba, size: int) -> Callable[[], object]:
     """One forward and backward pass."""
-    y, A = measurement(size)
+    y, A = random_measurement((size, size))
 
     def task() -> None:
         model.train().zero_grad()

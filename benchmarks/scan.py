@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import fields
 
 import torch
-from timing import alternate, gemm_task
+from timing import gemm_task
 from torch import Tensor
 
+from somamba.evaluation.timing import alternate
 from somamba.native import library
 from somamba.scan.backends import BACKENDS, Request
 from somamba.scan.inputs import ScanInputs

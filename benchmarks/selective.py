@@ -10,9 +10,10 @@ import argparse
 from collections.abc import Callable
 
 import torch
-from timing import alternate, gemm_task
+from timing import gemm_task
 from torch import Tensor
 
+from somamba.evaluation.timing import alternate
 from somamba.native import library
 from somamba.scan.choice import Request
 from somamba.scan.selective.backends import BACKENDS

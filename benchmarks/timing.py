@@ -1,26 +1,8 @@
-"""How the benchmarks measure: alternating, best of several, as ratios within one run."""
+"""What the benchmarks compare with: the machine's own speed."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
-
-
-def alternate(tasks: Mapping[str, Callable[[], object]], rounds: int, *, warm: bool = True) -> dict[str, float]:
-    """Run the tasks in turn, ``rounds`` times after one round to ``warm`` up; return the best seconds of each.
-
-    In turn, because a noisy machine is slow for a while: what is compared must have met the same weather.
-    """
-    best = dict.fromkeys(tasks, float("inf"))
-    if warm:
-        for task in tasks.values():
-            task()
-    for _ in range(rounds):
-        for name, task in tasks.items():
-            start = time.perf_counter()
-            task()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
 
 
 def gemm_task(size: int = 2048, dtype: torch.dtype = torch.float32) -> Callable[[], object]:

@@ -9,6 +9,7 @@ from somamba.cli import evaluate
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
+from somamba.evaluation.gallery_files import read_gallery
 from somamba.evaluation.rows import read_rows
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.inference.settings import to_plain
@@ -85,3 +86,14 @@ def test_another_protocol_than_that_of_training_needs_force(folder, capsys):
 def test_what_is_no_checkpoint_is_refused(folder):
     with pytest.raises(InputError, match="neither a checkpoint"):
         evaluate.main(arguments(folder, "nothing"))
+
+
+def test_images_are_kept_with_what_made_them(folder, tmp_path):
+    keep = ["--keep", str(tmp_path), "--keep-cases", "1", "--label", "ours"]
+    evaluate.main(arguments(folder, str(folder / "magnitude"), "--limit-cases", "2", *keep))
+    (case,) = read_gallery(tmp_path)
+    facts = case.methods[0].facts
+    assert (facts.label, facts.model, facts.steps, facts.epochs, facts.seed) == ("ours", "so_mamba", 10, 2.5, 3)
+    assert facts.recipe["data"]["acceleration"] == 8
+    assert facts.command.startswith("somamba evaluate ")
+    assert case.facts.acceleration == 8

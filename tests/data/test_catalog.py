@@ -23,8 +23,8 @@ def test_the_lineage_keeps_slices_30_to_n_minus_31_of_a_brain():
 def test_every_dataset_states_a_known_mask_and_its_terms(name):
     dataset = DATASETS[name]
     assert dataset.mask in MASKS
-    assert dataset.licence
-    assert dataset.citation
+    assert dataset.terms.licence
+    assert dataset.terms.citation
 
 
 def test_a_split_that_is_not_there_is_said_so(tmp_path):

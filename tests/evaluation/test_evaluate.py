@@ -10,7 +10,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import Processes, Provenance, evaluate, magnitude_images, rows_of, summary
+from somamba.evaluation.evaluate import Processes, Provenance, evaluate, magnitude, reconstruct, rows_of, summary
 from somamba.evaluation.metrics import score
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import build
@@ -90,8 +90,9 @@ def test_a_slice_scored_twice_is_refused(slices):
 
 def test_magnitudes_are_cut_to_the_unit_range_in_protocol_magnitude_only(slices):
     batch = slices.batch([0])
-    assert magnitude_images(Scaled(50.0), batch, protocol="magnitude").max() == 1
-    assert magnitude_images(Scaled(50.0), batch, protocol="raw").max() > 1
+    bright = reconstruct(Scaled(50.0), batch)
+    assert magnitude(bright, protocol="magnitude").max() == 1
+    assert magnitude(bright, protocol="raw").max() > 1
 
 
 def test_coils_are_merged_before_scoring(folder):

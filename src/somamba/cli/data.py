@@ -135,7 +135,7 @@ def check(name: str, path: Path, *, quick: bool) -> None:
     console.print(_table(dataset.title, tallies))
     for reason, count in left_out.most_common():
         console.print(f"left out: {count} x {reason}", highlight=False)
-    console.print(f"licence: {dataset.licence}\ncite: {dataset.citation}", highlight=False)
+    console.print(f"licence: {dataset.terms.licence}\ncite: {dataset.terms.citation}", highlight=False)
     if bad:
         raise DataError(f"{len(bad)} of {len(listing.entries)} cases cannot be used. The first: {bad[0]}")
     if not listing.entries:

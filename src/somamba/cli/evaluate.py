@@ -1,6 +1,7 @@
 """``somamba evaluate CHECKPOINT``: PSNR, SSIM and NMSE of a trained model on one split of a dataset."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 import torch
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.progress import Progress
 from somamba.cli.measurement import asked_examination, measurement_parser
 from somamba.evaluation.evaluate import summary
 from somamba.evaluation.examination import Examination, Examined, examine
+from somamba.evaluation.gallery import CASES, GalleryRequest
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import Trained, open_model
 from somamba.training.parallel import World, joined
@@ -21,9 +23,13 @@ then mean and standard deviation over cases.
 PSNR and SSIM are scikit-image's, with the largest value of the target as data range and SSIM's default window (7x7
 uniform, sample covariance). In protocol magnitude the reconstruction is cut to [0, 1] first.
 
+With --keep the images of the first cases go to a folder, a gallery, from which `somamba figure` and `somamba report`
+draw. Evaluate several methods with the same folder to compare them.
+
 examples:
   somamba evaluate zero_filled --dataset acdc --data data/acdc --split val --acceleration 8
   somamba evaluate runs/acdc_x4/best --dataset acdc --data data/acdc --csv results/so_mamba_acdc_x4.csv
+  somamba evaluate weights/so_mamba_acdc_x4 --dataset acdc --data data/acdc --split val --keep gallery
   torchrun --nproc-per-node 2 -m somamba evaluate runs/acdc_x4/best --dataset acdc --data data/acdc"""
 
 
@@ -35,7 +41,7 @@ def main(arguments: list[str]) -> None:
     trained = open_model(options.checkpoint)
     examination = asked_examination(trained, options)
     with joined(options.device) as world:
-        examined = _examine(trained, examination, options.batch_size, world)
+        examined = _examine(trained, examination, options, world)
         if world.leads:
             print(describe(examined))
             if options.csv is not None:
@@ -59,18 +65,24 @@ def describe(examined: Examined) -> str:
 def _parser() -> ArgumentParser:
     parser = measurement_parser("evaluate", DESCRIPTION)
     parser.add_argument("--batch-size", type=int, default=1, help="slices computed together")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the images of the first cases in a gallery")
+    parser.add_argument("--keep-cases", type=int, default=CASES, metavar="N", help=f"how many (default: {CASES})")
+    parser.add_argument("--label", help="how the gallery calls the method; by default the name of the model")
     return parser
 
 
-def _examine(trained: Trained, examination: Examination, batch_size: int, world: World) -> Examined:
-    console = Console(stderr=True)
+def _examine(trained: Trained, examination: Examination, options: Namespace, world: World) -> Examined:
+    console, keep = Console(stderr=True), None
+    if options.keep is not None:
+        keep = GalleryRequest(folder=options.keep, cases=options.keep_cases, label=options.label)
     with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
         task = progress.add_task("evaluating", total=None)
         return examine(
             trained,
             examination,
-            batch_size=batch_size,
+            batch_size=options.batch_size,
             device=world.device,
             processes=world,
             on_batch=lambda done, count: progress.update(task, completed=done, total=count),
+            keep=keep,
         )

@@ -32,9 +32,14 @@ COMMANDS = Registry(
         "sweep": Command("somamba.cli.sweep", "train the runs of a grid under one budget; started again, it goes on"),
         "evaluate": Command("somamba.cli.evaluate", "PSNR, SSIM and NMSE of a model on one split of a dataset"),
         "leakage": Command("somamba.cli.leakage", "HLeak, RLeak and eta of an SO-Mamba, over all units and one by one"),
+        "streams": Command("somamba.cli.streams", "record what the router lets into the state, and what not"),
+        "figure": Command("somamba.cli.figure", "reconstructions, leakage, spectra and streams as pictures"),
         "curve": Command("somamba.cli.curve", "the learning curves of one or several runs as a picture"),
         "table": Command("somamba.cli.table", "result files as a table like the paper's: Markdown, LaTeX or CSV"),
         "compare": Command("somamba.cli.compare", "is one method better than another, over the same cases?"),
+        "report": Command(
+            "somamba.cli.report", "one HTML file: tables, slice viewer, curves, provenance; opens from disk"
+        ),
     },
 )
 

@@ -9,6 +9,7 @@ from typing import Literal
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers import acdc, cc359, fastmri, m4raw, prostate158
 from somamba.data.splits import ACDC_VALIDATION, divide
+from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
 from somamba.registry import Registry
 
@@ -48,8 +49,7 @@ class Dataset:
     slices: Slices
     validation: float | frozenset[str] | None
     """See `somamba.data.splits.divide`."""
-    licence: str
-    citation: str
+    terms: Terms
 
 
 DATASETS = Registry(
@@ -65,8 +65,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(central=20),
             validation=0.1,
-            licence="fastMRI data sharing agreement; no redistribution",
-            citation="Zbontar et al., fastMRI: an open dataset and benchmarks for accelerated MRI, arXiv:1811.08839",
+            terms=TERMS["fastmri"],
         ),
         "fastmri_multicoil": Dataset(
             title="fastMRI knee or brain, multi-coil, all acquisitions",
@@ -78,8 +77,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(),
             validation=0.1,
-            licence="fastMRI data sharing agreement; no redistribution",
-            citation="Zbontar et al., fastMRI: an open dataset and benchmarks for accelerated MRI, arXiv:1811.08839",
+            terms=TERMS["fastmri_multicoil"],
         ),
         "cc359": Dataset(
             title="Calgary-Campinas raw brain k-space, single channel",
@@ -91,8 +89,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(margin=30),
             validation=0.2,
-            licence="not stated where we looked; see the Calgary-Campinas site",
-            citation="Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
+            terms=TERMS["cc359"],
         ),
         "cc359_multicoil": Dataset(
             title="Calgary-Campinas raw brain k-space, twelve channels",
@@ -104,8 +101,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(margin=50),
             validation=0.2,
-            licence="not stated where we looked; see the Calgary-Campinas site",
-            citation="Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
+            terms=TERMS["cc359_multicoil"],
         ),
         "acdc": Dataset(
             title="ACDC cardiac cine, end diastole and end systole",
@@ -117,9 +113,7 @@ DATASETS = Registry(
             mask="golden-radial",
             slices=Slices(),
             validation=ACDC_VALIDATION,
-            licence="CC BY-NC-SA 4.0; the citation is mandatory",
-            citation="Bernard et al., Deep learning techniques for automatic MRI cardiac multi-structures segmentation "
-            "and diagnosis: is the problem solved?, IEEE TMI 37(11), 2018, doi:10.1109/TMI.2018.2837502",
+            terms=TERMS["acdc"],
         ),
         "m4raw": Dataset(
             title="M4Raw brain at 0.3 T, four coils, T1-weighted",
@@ -131,9 +125,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(),
             validation=None,
-            licence="CC BY 4.0 by its repository",
-            citation="Lyu et al., M4Raw: a multi-contrast, multi-repetition, multi-channel MRI k-space dataset for "
-            "low-field MRI research, Scientific Data 10, 2023, doi:10.5281/zenodo.8056074",
+            terms=TERMS["m4raw"],
         ),
         "prostate158": Dataset(
             title="Prostate158, T2-weighted",
@@ -146,9 +138,7 @@ DATASETS = Registry(
             mask="random",
             slices=Slices(),
             validation=20 / 139,
-            licence="not stated where we looked; see doi:10.5281/zenodo.6481141",
-            citation="Adams et al., Prostate158: an expert-annotated 3T MRI dataset and algorithm for prostate cancer "
-            "detection, Computers in Biology and Medicine 148, 2022",
+            terms=TERMS["prostate158"],
         ),
     },
 )

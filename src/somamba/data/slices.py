@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from somamba.data.batch import Batch, Sample, collate
 from somamba.data.cache import PreparedCase, prepared_case
-from somamba.data.case import LeftOut, Role
+from somamba.data.case import Entry, LeftOut, Role
 from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
 from somamba.data.measure import Draw, measure
@@ -57,6 +58,7 @@ def open_slices(
     split: Role,
     *,
     limit_cases: int | None = None,
+    only: str | None = None,
     on_case: Callable[[int, int], None] | None = None,
 ) -> SliceDataset:
     """Open one split; cases that were never prepared under this configuration are prepared now.
@@ -65,9 +67,12 @@ def open_slices(
         config: Dataset, protocol, mask.
         split: ``train``, ``val`` or ``test``.
         limit_cases: Use only the first so many.
+        only: Use only the case of this name.
         on_case: Told after every case how many are done, and how many there are.
     """
     entries = split_entries(config.dataset, config.root, split)
+    if only is not None:
+        entries = _named(entries, only, split)
     cases: list[PreparedCase] = []
     left_out: list[LeftOut] = []
     for done, entry in enumerate(entries, 1):
@@ -84,3 +89,13 @@ def open_slices(
         reason = left_out[0].reason if left_out else f"limit_cases={limit_cases}"
         raise DataError(f"No case of the {split!r} split of {config.dataset} is used, of {len(entries)}: {reason}.")
     return SliceDataset(config=config, cases=tuple(cases), left_out=tuple(left_out))
+
+
+def _named(entries: Sequence[Entry], name: str, split: Role) -> tuple[Entry, ...]:
+    """The entry of this name, alone."""
+    found = tuple(entry for entry in entries if entry.id == name)
+    if not found:
+        close = get_close_matches(name, [entry.id for entry in entries], n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"The first is {entries[0].id!r}." if entries else ""
+        raise DataError(f"No case of the {split!r} split is named {name!r}. {hint}".rstrip())
+    return found

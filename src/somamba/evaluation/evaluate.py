@@ -74,6 +74,7 @@ def evaluate(
     device: torch.device | str = "cpu",
     processes: Processes = ALONE,
     on_batch: Callable[[int, int], None] = lambda _done, _all: None,
+    on_slice: Callable[[int, Tensor, Scores], None] = lambda _index, _image, _scores: None,
 ) -> list[CaseScores]:
     """Score every slice and average within cases.
 
@@ -84,6 +85,8 @@ def evaluate(
         device: Where the model is.
         processes: Who shares the work; all of them return the same result.
         on_batch: Told after every batch of this process how many are done, and how many it has.
+        on_slice: Given the number of every slice of this process, its images (coils, y, x) as the model returned them,
+            on the CPU, and its scores.
 
     Raises:
         InputError: a reconstruction is not finite; the message names case and slice.
@@ -95,9 +98,12 @@ def evaluate(
     facts = torch.zeros(len(dataset), 4, dtype=torch.int64)
     for done, number in enumerate(mine, start=1):
         batch = dataset.batch(batches[number])
-        images = magnitude_images(model, batch.to(device), protocol=dataset.config.protocol)
+        images = reconstruct(model, batch.to(device))
+        magnitudes = magnitude(images, protocol=dataset.config.protocol)
         for row, index in enumerate(batches[number]):
-            scores[index] = torch.tensor(_score(images[row, 0], batch, row), dtype=torch.float64)
+            found = _score(magnitudes[row, 0], batch, row)
+            on_slice(index, images[row], found)
+            scores[index] = torch.tensor(found, dtype=torch.float64)
             facts[index] = torch.tensor([*_sampling(batch.mask[row, 0]), 1])
         on_batch(done, len(mine))
     # Each slice is zero everywhere but where it was computed, so these sums are exact.
@@ -108,16 +114,21 @@ def evaluate(
 
 
 @torch.no_grad()
-def magnitude_images(model: Reconstructor, batch: Batch, *, protocol: str) -> Tensor:
+def reconstruct(model: Reconstructor, batch: Batch) -> CoilImages:
+    """What a model makes of a batch, on the CPU; refused where it is not finite."""
+    images: CoilImages = model(batch.y, batch.A).cpu()
+    finite = torch.view_as_real(images).isfinite().flatten(start_dim=1).all(dim=1)
+    if not bool(finite.all()):
+        row = finite.tolist().index(False)
+        name = f"Case {batch.case_ids[row]!r}, slice {batch.slices[row]}"
+        raise InputError(f"{name}: the reconstruction has values that are not finite; no metric is defined.")
+    return images
+
+
+def magnitude(images: CoilImages, *, protocol: str) -> Tensor:
     """What is compared with the target, (batch, 1, y, x): the magnitude, in protocol ``magnitude`` cut to [0, 1]."""
-    image: CoilImages = model(batch.y, batch.A)
-    magnitude = root_sum_of_squares(image).cpu()
-    for row, finite in enumerate(magnitude.isfinite().flatten(start_dim=1).all(dim=1).tolist()):
-        # Before the cut, which would make an ordinary white pixel of infinity.
-        if not finite:
-            name = f"Case {batch.case_ids[row]!r}, slice {batch.slices[row]}"
-            raise InputError(f"{name}: the reconstruction has values that are not finite; no metric is defined.")
-    return magnitude.clamp(0, 1) if protocol == "magnitude" else magnitude
+    merged = root_sum_of_squares(images)
+    return merged.clamp(0, 1) if protocol == "magnitude" else merged
 
 
 def rows_of(results: Sequence[CaseScores], dataset: SliceDataset, about: Provenance) -> list[Row]:

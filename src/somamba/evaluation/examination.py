@@ -12,6 +12,7 @@ from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
 from somamba.data.slices import SliceDataset, open_slices
 from somamba.evaluation.evaluate import ALONE, CaseScores, Processes, Provenance, evaluate, rows_of
+from somamba.evaluation.gallery import GalleryRequest, Keeper
 from somamba.evaluation.rows import Row
 from somamba.inference.trained import Trained
 
@@ -39,9 +40,9 @@ class Examination:
         words += ["--limit-cases", str(self.limit_cases)] if self.limit_cases is not None else []
         return " ".join([*words, *(["--force"] if self.force else []), *more])
 
-    def slices(self) -> SliceDataset:
-        """The data, opened."""
-        return open_slices(self.data, self.split, limit_cases=self.limit_cases)
+    def slices(self, *, only: str | None = None) -> SliceDataset:
+        """The data, opened; ``only`` one case of it."""
+        return open_slices(self.data, self.split, limit_cases=self.limit_cases, only=only)
 
     def provenance(self, trained: Trained, dataset: SliceDataset, command: str) -> Provenance:
         """What every row says about the model and the measurement."""
@@ -67,10 +68,13 @@ class Examined:
     dataset: SliceDataset
     results: list[CaseScores]
 
+    def about(self) -> Provenance:
+        """What every row says about the model and the measurement."""
+        return self.examination.provenance(self.trained, self.dataset, self.examination.command())
+
     def rows(self) -> list[Row]:
         """One row for each case."""
-        about = self.examination.provenance(self.trained, self.dataset, self.examination.command())
-        return rows_of(self.results, self.dataset, about)
+        return rows_of(self.results, self.dataset, self.about())
 
 
 def examine(
@@ -81,10 +85,21 @@ def examine(
     device: torch.device | str = "cpu",
     processes: Processes = ALONE,
     on_batch: Callable[[int, int], None] = lambda _done, _all: None,
+    keep: GalleryRequest | None = None,
 ) -> Examined:
-    """Open the data and measure; see `evaluate` for the arguments."""
+    """Open the data, measure, and ``keep`` the images of the first cases; see `evaluate` for the other arguments."""
     dataset = examination.slices()
+    keeper = None if keep is None else Keeper(keep, dataset, trained)
     results = evaluate(
-        trained.model.to(device), dataset, batch_size=batch_size, device=device, processes=processes, on_batch=on_batch
+        trained.model.to(device),
+        dataset,
+        batch_size=batch_size,
+        device=device,
+        processes=processes,
+        on_batch=on_batch,
+        **({} if keeper is None else {"on_slice": keeper.take}),
     )
-    return Examined(examination=examination, trained=trained, dataset=dataset, results=results)
+    examined = Examined(examination=examination, trained=trained, dataset=dataset, results=results)
+    if keeper is not None:
+        keeper.write(results, examined.about(), processes)
+    return examined

@@ -18,7 +18,7 @@ from somamba.errors import ConfigError, InputError
 from somamba.evaluation.evaluate import ALONE, Processes, Provenance
 from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
 from somamba.evaluation.rows import check_cases
-from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_blocks
+from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_units
 from somamba.models.base import Reconstructor
 from somamba.options import check_at_least, check_words
 from somamba.physics.fourier import power_spectrum
@@ -63,12 +63,16 @@ class CaseLeakage(NamedTuple):
 
 
 def outer_band(size: tuple[int, int], cutoff: float, radius: Radius = "corner") -> Bool[Tensor, "rows columns"]:
-    """The frequencies with ``rho > cutoff`` on a centred grid; distances are in steps of the grid."""
+    """The frequencies with ``rho > cutoff`` on a centred grid."""
+    return squared_radius(size, radius) > cutoff**2 * (1 + TIE)
+
+
+def squared_radius(size: tuple[int, int], radius: Radius = "corner") -> Float64[Tensor, "rows columns"]:
+    """``rho^2`` on a centred grid; distances are in steps of the grid."""
     rows, columns = ((torch.arange(n, dtype=torch.float64) - n // 2).square() for n in size)
-    squared = rows[:, None] + columns
     halves = [n // 2 for n in size]
     unit = sum(half**2 for half in halves) if radius == "corner" else min(halves) ** 2
-    return squared > cutoff**2 * unit * (1 + TIE)
+    return (rows[:, None] + columns) / unit
 
 
 def leakage(
@@ -122,7 +126,7 @@ def measure_leakage(
     Raises:
         InputError: no SO-Mamba unit, a state or read-out that is not finite, or processes with different data.
     """
-    units = len(traced_blocks(model))
+    units = len(traced_units(model))
     mine = evaluation_shard(len(dataset), rank=processes.rank, world=processes.size)
     values = torch.zeros(len(dataset), units, len(config.cutoffs), 2, dtype=torch.float64)
     times = torch.zeros(len(dataset), units, dtype=torch.int64)  # how often each was measured

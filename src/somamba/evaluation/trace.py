@@ -1,4 +1,4 @@
-"""What the scan of every SO-Mamba unit goes through, seen by hooks while the network runs.
+"""What the router and the scan of every SO-Mamba unit make of a slice, seen by hooks while the network runs.
 
 H  the state h of every token, on the grid (Eq. 26)        S  post-scan read-out, before any output projection
 
@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from somamba.errors import InputError
 from somamba.models.so_mamba.ownership import OwnershipBlock
+from somamba.models.so_mamba.router import Streams
 from somamba.models.so_mamba.tokens import untokenize
+from somamba.models.so_mamba.unit import Unit
 from somamba.scan.backends import scan
 from somamba.scan.inputs import ScanInputs
 from somamba.shapes import Grid
@@ -65,14 +67,14 @@ def _states(inputs: ScanInputs, backend: str) -> Tensor:
     return states
 
 
-def traced_blocks(model: nn.Module) -> list[OwnershipBlock]:
-    """The blocks that `record_scans` watches, one for each unit, in the order in which they run."""
-    blocks = [module for module in model.modules() if isinstance(module, OwnershipBlock)]
-    if not blocks:
+def traced_units(model: nn.Module) -> list[Unit]:
+    """The units of a network, in the order in which they run."""
+    units = [module for module in model.modules() if isinstance(module, Unit)]
+    if not units:
         raise InputError(
             f"{type(model).__name__} has no SO-Mamba unit, so no state to trace; give SO-Mamba or one of its variants."
         )
-    return blocks
+    return units
 
 
 @contextmanager
@@ -82,8 +84,18 @@ def record_scans(model: nn.Module, on_scan: Callable[[ScanTrace], None]) -> Iter
     The trace is to be used up at once: keeping it keeps the arguments of the scan.
     """
     with ExitStack() as stack:
-        for unit, block in enumerate(traced_blocks(model)):
-            _watch(unit, block, on_scan, stack)
+        for number, unit in enumerate(traced_units(model)):
+            _watch(number, unit.block, on_scan, stack)
+        yield
+
+
+@contextmanager
+def record_streams(model: nn.Module, on_streams: Callable[[Streams], None]) -> Iterator[None]:
+    """Inside, every unit that runs hands its carrier and evidence to ``on_streams``, one unit after the other."""
+    with ExitStack() as stack:
+        for unit in traced_units(model):
+            hook = unit.router.register_forward_hook(lambda _router, _features, streams: on_streams(streams))
+            stack.callback(hook.remove)
         yield
 
 

@@ -1,4 +1,4 @@
-"""Which code made a checkpoint: versions and the commit, as far as they can be known."""
+"""Which code made a result, and where: versions, the commit and the processor, as far as they can be known."""
 
 import platform
 import subprocess
@@ -24,6 +24,16 @@ def commit() -> str:
         return "unknown"
     package = str(here.parents[1])
     return head if _git(here.parent, "status", "--porcelain", "--", package) == "" else f"{head}+changes"
+
+
+def processor() -> str:
+    """The name of the processor, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

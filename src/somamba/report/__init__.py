@@ -1,1 +1,1 @@
-"""Tables made from rows of results. Nothing here needs torch."""
+"""Tables, charts and pages made from rows of results and kept slices. Nothing here needs torch."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from somamba.errors import InputError
-from somamba.extras import require
+from somamba.report.figures.canvas import new_figure, save_figure
 
 Event = Mapping[str, Any]
 
@@ -31,9 +31,7 @@ def draw_curves(
     for name, events in runs.items():
         if not _of(events, "step"):
             raise InputError(f"The journal of {name} holds no training step; wait for the first, or name another run.")
-    figure_class = require("matplotlib.figure", extra="report").Figure
-    # A figure of its own, not pyplot's: no window system, no state shared with the caller.
-    figure = figure_class(figsize=(10, 4), layout="constrained")
+    figure = new_figure(10, 4)
     losses, scores = figure.subplots(1, 2, sharex=True)
     for name, events in runs.items():
         _draw_loss(losses, name, events)
@@ -47,7 +45,7 @@ def draw_curves(
         if axes.get_legend_handles_labels()[0]:
             axes.legend(frameon=False)
     figure.suptitle(title)
-    figure.savefig(path, dpi=150)
+    save_figure(figure, path)
 
 
 def _of(events: Sequence[Event], kind: str) -> list[Event]:

@@ -52,7 +52,7 @@ def compare(rows: Iterable[Row], *, metrics: Sequence[str] = ("psnr",), seed: in
     groups = by_setting(rows)
     if len(groups) < 2:
         raise InputError(f"A comparison takes two evaluations or more, there are {len(groups)}.")
-    names = _names(list(groups))
+    names = distinct_names(list(groups))
     (first, *others), (name, *other_names) = groups.values(), names
     found = []
     for metric in metrics:
@@ -119,7 +119,7 @@ def comparison_table(found: Sequence[Comparison]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _names(settings: Sequence[Setting]) -> list[str]:
+def distinct_names(settings: Sequence[Setting]) -> list[str]:
     """The paper's names; where one method comes more than once, its seed or its weights tell which."""
     names = [METHODS.get(one.method, one.method) for one in settings]
     for detail in ("seed", "weights"):

@@ -8,7 +8,7 @@ import torch
 
 from somamba.data.slices import open_slices
 from somamba.evaluation.cost import Cost, measure_cost
-from somamba.evaluation.evaluate import magnitude_images
+from somamba.evaluation.evaluate import reconstruct
 from somamba.training.loop import build_model
 from somamba.training.parallel import World, joined
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
@@ -62,9 +62,7 @@ def preview(recipe: Recipe) -> Preview:
 
         step()  # The first one allocates; it is not measured.
         first = validation.batch(range(min(plan.evaluation_batch, len(validation.cases[0].slices))))
-        evaluation = _seconds(
-            lambda: magnitude_images(model.eval(), first.to(world.device), protocol=recipe.data.protocol), world
-        )
+        evaluation = _seconds(lambda: reconstruct(model.eval(), first.to(world.device)), world)
         sample = training[0]
         coils, height, width = sample.kspace.shape
         return Preview(

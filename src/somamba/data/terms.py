@@ -1,0 +1,41 @@
+"""Terms of use of the datasets: under which licence, and what to cite. No torch, so that pages can say it too."""
+
+from typing import NamedTuple
+
+
+class Terms(NamedTuple):
+    """What whoever shows a picture of a dataset has to say."""
+
+    licence: str
+    citation: str
+
+
+FASTMRI = Terms(
+    "fastMRI data sharing agreement; no redistribution",
+    "Zbontar et al., fastMRI: an open dataset and benchmarks for accelerated MRI, arXiv:1811.08839",
+)
+CC359 = Terms(
+    "not stated where we looked; see the Calgary-Campinas site",
+    "Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
+)
+TERMS = {
+    "fastmri": FASTMRI,
+    "fastmri_multicoil": FASTMRI,
+    "cc359": CC359,
+    "cc359_multicoil": CC359,
+    "acdc": Terms(
+        "CC BY-NC-SA 4.0; the citation is mandatory",
+        "Bernard et al., Deep learning techniques for automatic MRI cardiac multi-structures segmentation and "
+        "diagnosis: is the problem solved?, IEEE TMI 37(11), 2018, doi:10.1109/TMI.2018.2837502",
+    ),
+    "m4raw": Terms(
+        "CC BY 4.0 by its repository",
+        "Lyu et al., M4Raw: a multi-contrast, multi-repetition, multi-channel MRI k-space dataset for low-field MRI "
+        "research, Scientific Data 10, 2023, doi:10.5281/zenodo.8056074",
+    ),
+    "prostate158": Terms(
+        "not stated where we looked; see doi:10.5281/zenodo.6481141",
+        "Adams et al., Prostate158: an expert-annotated 3T MRI dataset and algorithm for prostate cancer detection, "
+        "Computers in Biology and Medicine 148, 2022",
+    ),
+}

@@ -1,0 +1,73 @@
+"""Seconds and memory of one inference with each of several networks, measured here and now.
+
+The networks run in turn on random measurements of the same size, the best of several counts. Memory is what one
+inference adds to the resident set of a process of its own at its peak, weights not counted.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from somamba.evaluation.memory import added_megabytes, in_child
+from somamba.evaluation.timing import alternate
+from somamba.models.base import Reconstructor
+from somamba.models.zoo import build
+from somamba.physics.encoding import encoding
+from somamba.physics.masks import make_mask
+from somamba.physics.operator import LinearOperator
+
+SMALL = (32, 32)
+"""A first inference of this size makes libraries load what they need, before memory is measured."""
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+class Measured(NamedTuple):
+    """One inference with one network."""
+
+    seconds: float
+    megabytes: float
+
+
+def awake(model: Network) -> Network:
+    """The same network with every parameter that starts at zero moved away from it: nothing is trivially exact."""
+    generator = torch.Generator().manual_seed(0)
+    for parameter in model.parameters():
+        if not parameter.any():
+            nn.init.normal_(parameter, std=0.02, generator=generator)
+    return model
+
+
+def random_measurement(size: tuple[int, int]) -> tuple[Tensor, LinearOperator]:
+    """A random image, undersampled four times."""
+    A = encoding(make_mask("equispaced", shape=size, acceleration=4).tensor())
+    image = torch.randn(1, 1, *size, dtype=torch.complex64, generator=torch.Generator().manual_seed(0))
+    return A(image), A
+
+
+def inference(model: Reconstructor, size: tuple[int, int]) -> Callable[[], Tensor]:
+    """One reconstruction, to be called."""
+    y, A = random_measurement(size)
+
+    def task() -> Tensor:
+        with torch.inference_mode():
+            return model.eval()(y, A)
+
+    return task
+
+
+def memory_of(name: str, size: tuple[int, int]) -> float:
+    """Megabytes that one inference adds to this process, which should have done nothing else before."""
+    model = awake(build(name))
+    inference(model, SMALL)()
+    return added_megabytes(inference(model, size))
+
+
+def measure_inference(names: Sequence[str], size: tuple[int, int], *, repeats: int = 3) -> dict[str, Measured]:
+    """Time the networks in turn, then weigh each in a child; with the threads this process has."""
+    seconds = alternate({name: inference(awake(build(name)), size) for name in names}, repeats)
+    code = "from somamba.evaluation.efficiency import memory_of; print(memory_of({!r}, {!r}))"
+    threads = torch.get_num_threads()
+    return {name: Measured(seconds[name], in_child(code.format(name, size), threads)) for name in names}

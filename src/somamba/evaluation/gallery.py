@@ -1,0 +1,188 @@
+"""Keeps the reconstructions of the first cases of an evaluation in a gallery, see `gallery_files` for the files.
+
+A gallery compares methods slice by slice, so all of them must have been given the same: a folder that holds another
+measurement of a case, or another method under the same label, is refused before anything is computed.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Complex
+from torch import Tensor
+
+from somamba.data.cache import PreparedCase
+from somamba.data.slices import SliceDataset
+from somamba.errors import InputError
+from somamba.evaluation.evaluate import ALONE, CaseScores, Processes, Provenance, magnitude
+from somamba.evaluation.gallery_files import (
+    MEASUREMENT,
+    Measurement,
+    MeasurementFacts,
+    MethodFacts,
+    read_facts,
+    safe_name,
+    write_measurement,
+    write_method,
+)
+from somamba.evaluation.metrics import Scores, score
+from somamba.inference.provenance import code_record
+from somamba.inference.trained import Trained
+from somamba.options import check_at_least
+from somamba.physics.coils import root_sum_of_squares
+
+CASES = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GalleryRequest:
+    """What is to be kept, and where."""
+
+    folder: Path
+    cases: int = CASES
+    """The first so many of the evaluation."""
+    label: str | None = None
+    """How figures call the method; by default the name of the model."""
+
+    def __post_init__(self) -> None:
+        check_at_least(self, cases=1)
+        if self.label is not None and not (self.label.strip() and self.label.isprintable()):
+            raise InputError(f"label={self.label!r}: a label needs at least one sign, and only signs that print.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """One case on its way into the gallery."""
+
+    case: PreparedCase
+    indices: range
+    """Its slices in the dataset."""
+    measurement: Measurement
+    coils: int
+    """Images of a slice that are merged."""
+    images: Tensor
+    """(slices, y, x) complex, filled while the evaluation runs."""
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the fully sampled slices, as they were prepared."""
+        values = np.stack([self.case[position] for position in range(len(self.case.slices))])
+        return hashlib.sha256(values.tobytes()).hexdigest()[:16]
+
+
+class Keeper:
+    """Takes the slices of an evaluation as they are computed, and writes those of the first cases at its end."""
+
+    def __init__(self, request: GalleryRequest, dataset: SliceDataset, trained: Trained) -> None:
+        """Measure the cases to be kept, and make sure that the folder can take them."""
+        self.folder = request.folder
+        self.config = dataset.config
+        self.trained = trained
+        self.label = request.label or trained.name
+        self.cases: list[_Kept] = []
+        for case in dataset.cases[: request.cases]:
+            start = self.cases[-1].indices.stop if self.cases else 0
+            self.cases.append(_measured(dataset, case, range(start, start + len(case.slices))))
+            self._check(self.cases[-1])
+        self.scores = torch.zeros(self.cases[-1].indices.stop, len(Scores._fields), dtype=torch.float64)
+
+    def take(self, index: int, images: Tensor, scores: Scores) -> None:
+        """Remember one slice of the evaluation, (coils, y, x), if it belongs to a case that is kept."""
+        for kept in self.cases:
+            if index in kept.indices:
+                kept.images[index - kept.indices.start] = _merged(images)
+                self.scores[index] = torch.tensor(scores, dtype=torch.float64)
+
+    def write(self, results: Sequence[CaseScores], about: Provenance, processes: Processes = ALONE) -> None:
+        """Collect the slices of all processes; the first one writes them."""
+        # Each slice is zero everywhere but where it was computed, so these sums are exact.
+        images = [torch.view_as_complex(processes.total(torch.view_as_real(kept.images))) for kept in self.cases]
+        scores = processes.total(self.scores)
+        if processes.rank > 0:
+            return
+        for kept, result, found in zip(self.cases, results, images, strict=False):
+            folder, facts = self.folder / safe_name(kept.case.id), self._measurement_facts(kept, result, about)
+            write_measurement(folder, kept.measurement, facts)
+            here = scores[kept.indices.start : kept.indices.stop]
+            write_method(folder, found.numpy(), self._method_facts(here, about, facts.digest))
+
+    def _check(self, kept: _Kept) -> None:
+        folder = self.folder / safe_name(kept.case.id)
+        if (path := folder / f"{MEASUREMENT}.json").exists():
+            there = read_facts(path, MeasurementFacts)
+            if (there.case, there.digest) != (kept.case.id, kept.measurement.digest()):
+                raise InputError(
+                    f"{folder} keeps case {there.case!r} of {there.dataset} measured otherwise ({there.mask} mask, "
+                    f"x{there.acceleration:g}); methods are compared on equal measurements only. Name another folder."
+                )
+        if (path := folder / f"{safe_name(self.label)}.json").exists():
+            method = read_facts(path, MethodFacts)
+            if (method.model, method.weights) != (self.trained.name, self.trained.weights):
+                raise InputError(
+                    f"{folder} already keeps other weights as {self.label!r} (a {method.model}); give these a name of "
+                    "their own with --label."
+                )
+
+    def _measurement_facts(self, kept: _Kept, result: CaseScores, about: Provenance) -> MeasurementFacts:
+        config, code = self.config, code_record()
+        shown = magnitude(torch.from_numpy(kept.measurement.zero_filled)[:, None], protocol=config.protocol)[:, 0]
+        scores = [score(image, target) for image, target in zip(shown, kept.measurement.target, strict=True)]
+        return MeasurementFacts(
+            dataset=config.dataset,
+            split=about.split,
+            case=kept.case.id,
+            protocol=config.protocol,
+            mask=config.mask_kind,
+            mask_digest=result.mask_digest,
+            acceleration=float(config.acceleration),
+            realised_acceleration=result.realised_acceleration,
+            coils=kept.coils,
+            digest=kept.measurement.digest(),
+            data_fingerprint=kept.fingerprint,
+            zero_filled_psnr=tuple(one.psnr for one in scores),
+            zero_filled_ssim=tuple(one.ssim for one in scores),
+            version=code["somamba"],
+            commit=code["commit"],
+        )
+
+    def _method_facts(self, scores: Tensor, about: Provenance, digest: str) -> MethodFacts:
+        config = self.trained.config
+        metrics = {name: tuple(column) for name, column in zip(Scores._fields, scores.T.tolist(), strict=True)}
+        return MethodFacts(
+            label=self.label,
+            model=self.trained.name,
+            weights=about.weights,
+            epochs=about.epochs,
+            steps=int(config.get("step", 0)),
+            seed=about.seed,
+            parameters=about.parameters,
+            **metrics,
+            recipe=dict(config.get("recipe", {})),
+            code=dict(config.get("code", {})),
+            command=about.command,
+            measurement=digest,
+        )
+
+
+def _measured(dataset: SliceDataset, case: PreparedCase, indices: range) -> _Kept:
+    """Measure the slices of a case again: the same draws give the same values, whoever asks."""
+    batches = [dataset.batch([index]) for index in indices]
+    zero_filled = [batch.A.adjoint(batch.y)[0] for batch in batches]
+    target = torch.cat([batch.target[:, 0] for batch in batches])
+    masks = torch.cat([batch.mask[:, 0].expand(-1, *target.shape[1:]) for batch in batches])
+    measurement = Measurement(
+        target=target.numpy(),
+        zero_filled=torch.stack([_merged(images) for images in zero_filled]).numpy(),
+        mask=(masks[:1] if bool((masks == masks[:1]).all()) else masks).numpy(),
+        slices=np.array(case.slices, dtype=np.int32),
+    )
+    images = torch.zeros(target.shape, dtype=torch.complex64)
+    return _Kept(case, indices, measurement, coils=len(zero_filled[0]), images=images)
+
+
+def _merged(images: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "y x"]:
+    """A single image as it is; those of several coils merged, which leaves their magnitude."""
+    return images[0] if len(images) == 1 else root_sum_of_squares(images[None])[0, 0].to(images.dtype)

@@ -1,0 +1,48 @@
+"""How memory is measured: what one task adds to the resident set of a fresh process, at its peak. Linux only."""
+
+import ctypes
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from somamba.errors import InputError
+
+CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+
+
+def added_megabytes(task: Callable[[], object]) -> float:
+    """Run a task once and say by how much it made the resident set grow, at most.
+
+    Called in a process of its own: freed memory that an earlier task left behind would be used again and not be seen.
+    """
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # What building a network freed is handed back, or the task would find it.
+    CLEAR.write_text("5")  # The peak so far is forgotten.
+    before = _status("VmRSS")
+    task()
+    return _status("VmHWM") - before
+
+
+def in_child(code: str, threads: int) -> float:
+    """Run code that prints a number, in a fresh process that finds the modules this one's script finds.
+
+    Raises:
+        InputError: the system is none that tells, or the child failed.
+    """
+    if not CLEAR.exists():
+        raise InputError(f"The memory of a process is measured through {CLEAR.parent}, which only Linux has.")
+    code = f"import torch; torch.set_num_threads({threads}); {code}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=sys.path[0] or None, check=False, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip() or "it was killed").splitlines()[-1]
+        raise InputError(f"The process that measures memory ended with {done.returncode}: {last}")
+    return float(done.stdout)
+
+
+def _status(field: str) -> float:
+    """A line of /proc/self/status in MB; getrusage would report the parent's peak if that was larger."""
+    return int(STATUS.read_text().split(f"{field}:")[1].split()[0]) / 1024

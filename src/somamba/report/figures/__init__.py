@@ -1,0 +1,1 @@
+"""The paper's pictures, drawn from files."""

@@ -1,0 +1,94 @@
+"""HLeak, RLeak and eta of every unit, for one or several networks: where in the network the outer band is stored."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from somamba.errors import InputError
+from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_measurement, by_unit
+from somamba.report.figures.canvas import COLOURS, LETTERS, MARKERS, caption, new_figure, plain
+from somamba.report.tables import DATASETS, METHODS
+
+LEVELS = {"hleak": "HLeak: state", "rleak": "RLeak: read-out", "eta": "η = RLeak / HLeak"}
+SAME = ("dataset", "split", "protocol", "mask", "acceleration", "radius")
+"""What the networks of one figure must have in common."""
+
+
+def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
+    """Draw one line for each network: a row of panels for every cutoff, mean over cases with its deviation.
+
+    Raises:
+        InputError: the rows were measured on different data, or cutoffs differ from network to network.
+    """
+    groups = by_measurement(rows)
+    cutoffs = _check_alike(groups)
+    figure = new_figure(9.5, 0.9 + 2.2 * len(cutoffs))
+    panels = figure.subplots(len(cutoffs), len(LEVELS), sharex=True, sharey="col", squeeze=False)
+    for number, (key, group) in enumerate(groups.items()):
+        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], "markersize": 4}
+        averages = by_unit(group)
+        for line, cutoff in zip(panels, cutoffs, strict=True):
+            for axes, level in zip(line, LEVELS, strict=True):
+                found = [getattr(averages[cutoff, unit], level) for unit in range(1, key.units + 1)]
+                _draw(axes, found, {**style, "label": plain(_name(key, groups))})
+    for line, cutoff in zip(panels, cutoffs, strict=True):
+        line[0].set_ylabel(f"r = {cutoff:g}", fontsize=LETTERS)
+        line[-1].axhline(1, color="0.5", linestyle=":", linewidth=1)
+    for axes, title in zip(panels[0], LEVELS.values(), strict=True):
+        axes.set_title(title, fontsize=LETTERS)
+    for axes in panels[-1]:
+        axes.set_xlabel("unit", fontsize=LETTERS)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    for axes in panels.flat:
+        axes.grid(alpha=0.3)
+        axes.tick_params(labelsize=LETTERS - 1)
+        axes.set_ylim(bottom=0)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=min(4, len(labels)), frameon=False, fontsize=LETTERS
+    )
+    caption(figure, _words(next(iter(groups))))
+    return figure
+
+
+def _draw(axes: Any, found: Sequence[Any], style: dict[str, Any]) -> None:
+    """A line over the units; where there is a deviation over cases, a band around it."""
+    units = range(1, len(found) + 1)
+    means = [getattr(one, "mean", one) for one in found]
+    deviations = [getattr(one, "std", 0.0) for one in found]
+    axes.plot(units, means, linewidth=1.2, **style)
+    if any(deviations):
+        low, high = ([m + sign * d for m, d in zip(means, deviations, strict=True)] for sign in (-1, 1))
+        axes.fill_between(units, low, high, color=style["color"], alpha=0.15, linewidth=0)
+
+
+def _check_alike(groups: dict[Measurement, list[LeakageRow]]) -> list[float]:
+    """The cutoffs all networks were measured at; refused where the measurements cannot share a figure."""
+    if not groups:
+        raise InputError("There are no rows of leakage to draw.")
+    first, *others = groups
+    for other in others:
+        if differ := [name for name in SAME if getattr(first, name) != getattr(other, name)]:
+            raise InputError(
+                f"{first.method} and {other.method} cannot share a figure: they differ in {', '.join(differ)}. "
+                "Measure both alike, or draw two figures."
+            )
+    cutoffs = {frozenset(row.cutoff for row in rows) for rows in groups.values()}
+    if len(cutoffs) > 1:
+        raise InputError("The networks were measured at different cutoffs; measure them at the same.")
+    return sorted(cutoffs.pop())
+
+
+def _name(key: Measurement, groups: dict[Measurement, list[LeakageRow]]) -> str:
+    """The paper's name; where a network comes more than once, its seed and weights tell which."""
+    name = METHODS.get(key.method, key.method)
+    same = [other for other in groups if other.method == key.method]
+    return name if len(same) == 1 else f"{name}, seed {key.seed}, weights {key.weights[:6]}"
+
+
+def _words(key: Measurement) -> str:
+    dataset = DATASETS.get(key.dataset, key.dataset)
+    averaged = "one case" if key.cases == 1 else f"mean over {key.cases} cases, band: standard deviation over them"
+    return (
+        f"{dataset} {key.split}, {key.mask} mask, ×{key.acceleration:g}, protocol {key.protocol}: {averaged}. "
+        f"r is a share of the distance to the {key.radius} of the transform grid; dotted: η = 1."
+    )

@@ -1,0 +1,67 @@
+"""Two-level leakage in a page: the numbers of the paper's Table 5, and every unit by itself."""
+
+from collections.abc import Sequence
+
+from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_cutoff, by_measurement, by_unit
+from somamba.report.charts import Series, line_chart
+from somamba.report.markup import Html, element, joined
+from somamba.report.scores import place
+from somamba.report.sortable import Entry, Head, sortable_table
+from somamba.report.tables import METHODS
+
+
+def leakage_section(rows: Sequence[LeakageRow]) -> Html:
+    """A table over all units, then a chart for each cutoff."""
+    groups = by_measurement(rows)
+    names = _names(list(groups))
+    heads = [Head("Method"), Head("r"), Head("HLeak"), Head("RLeak"), Head("η"), Head("Cases"), Head("Measured on")]
+    lines, charts = [], []
+    for name, (about, found) in zip(names, groups.items(), strict=True):
+        measured = place(about.dataset, about.acceleration, about.split)
+        for cutoff, (hleak, rleak, eta) in by_cutoff(found).items():
+            levels = [
+                Entry(
+                    joined([f"{one.mean:.4f}", element("span", f" ± {one.std:.4f}", class_="spread")]),
+                    one.mean,
+                )
+                for one in (hleak, rleak)
+            ]
+            numbers = [
+                Entry(f"{cutoff:g}", cutoff),
+                *levels,
+                Entry(f"{eta:.3f}", eta),
+                Entry(str(about.cases), about.cases),
+            ]
+            lines.append([Entry(name), *numbers, Entry(measured)])
+    for cutoff in sorted({row.cutoff for row in rows}):
+        charts.append(_chart(cutoff, dict(zip(names, groups.values(), strict=True))))
+    note = (
+        "HLeak is the share of the energy of the states beyond the radial cutoff r, RLeak that of the read-out, "
+        "η = RLeak / HLeak, taken of the means."
+    )
+    return joined(
+        [element("p", note, class_="soft"), sortable_table(heads, lines), element("div", *charts, class_="charts")]
+    )
+
+
+def _chart(cutoff: float, groups: dict[str, list[LeakageRow]]) -> Html:
+    series = []
+    for colour, (name, found) in enumerate(groups.items()):
+        units = [(unit, average) for (r, unit), average in by_unit(found).items() if r == cutoff]
+        if units:
+            states = [(float(unit), average.hleak.mean) for unit, average in units]
+            reads = [(float(unit), average.rleak.mean) for unit, average in units]
+            series.append(Series(name=f"{name}, HLeak", points=states, colour=colour, dots=True))
+            series.append(Series(name=f"{name}, RLeak", points=reads, colour=colour, dots=True, dashed=True))
+    about = f"HLeak and RLeak of every unit at cutoff {cutoff:g}, for {', '.join(groups)}."
+    return line_chart(series, x="unit", y=f"leakage at r = {cutoff:g}", about=about)
+
+
+def _names(measurements: Sequence[Measurement]) -> list[str]:
+    names = [METHODS.get(one.method, one.method) for one in measurements]
+    for detail in ("dataset", "acceleration", "seed", "weights"):
+        names = [
+            f"{name}, {detail} {getattr(one, detail)}" if names.count(name) > 1 else name
+            for name, one in zip(names, measurements, strict=True)
+        ]
+    return names

@@ -1,0 +1,137 @@
+"""What a report is made of: run folders, result files, galleries and pictures, each recognised by what it holds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml  # type: ignore[import-untyped]
+
+from somamba.durable import current
+from somamba.errors import InputError
+from somamba.evaluation.cost_rows import CostRow, read_costs
+from somamba.evaluation.gallery_files import KeptCase, is_gallery, read_gallery
+from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
+from somamba.evaluation.rows import Row, read_rows
+
+JOURNAL = "journal.jsonl"
+PNG = b"\x89PNG\r\n\x1a\n"
+WANTED = (
+    "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage or cost, the folder of "
+    "somamba evaluate --keep, or a PNG picture"
+)
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedRun:
+    """What the folder of a training says; the weights are not touched."""
+
+    name: str
+    events: Sequence[Event]
+    """Of the journal."""
+    config: Mapping[str, Any]
+    """Of the best checkpoint, or of the last where nothing was validated yet; empty where there is none."""
+    recipe: str
+    """The recipe of that checkpoint as YAML."""
+
+
+@dataclass(kw_only=True)
+class Sources:
+    """All that was given, sorted by kind."""
+
+    runs: list[TrainedRun] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    leakage: list[LeakageRow] = field(default_factory=list)
+    costs: list[CostRow] = field(default_factory=list)
+    cases: list[KeptCase] = field(default_factory=list)
+    pictures: dict[str, bytes] = field(default_factory=dict)
+    """PNG files by name."""
+
+
+def gather(paths: Sequence[Path], *, read_journal: Callable[[Path], Sequence[Event]]) -> Sources:
+    """Read everything that was given.
+
+    Args:
+        paths: Files and folders in any order.
+        read_journal: How the events of a run's journal are read (`somamba.training.journal.read_journal`).
+
+    Raises:
+        InputError: one of them is nothing that a report is made of, or is damaged.
+    """
+    if not paths:
+        raise InputError(f"A report is made of something: give {WANTED}.")
+    found = Sources()
+    folders: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            folders += _take_folder(path, found)
+        else:
+            _take_file(path, found)
+    for folder, name in zip(folders, _run_names(folders), strict=True):
+        found.runs.append(_read_run(folder, name, read_journal))
+        if (folder / "val.csv").is_file():
+            found.rows += read_rows(folder / "val.csv")
+    return found
+
+
+def _take_folder(path: Path, found: Sources) -> list[Path]:
+    """The runs of a folder; a gallery is read at once."""
+    if (path / JOURNAL).is_file():
+        return [path]
+    if is_gallery(path):
+        found.cases += read_gallery(path)
+        return []
+    if runs := sorted(journal.parent for journal in path.glob(f"*/{JOURNAL}")):
+        return runs
+    names = sorted(entry.name for entry in path.iterdir())
+    inside = f"{', '.join(names[:5])}{', ...' if names[5:] else ''}" if names else "nothing"
+    raise InputError(f"{path} is nothing a report is made of: it holds {inside}. Wanted: {WANTED}.")
+
+
+def _take_file(path: Path, found: Sources) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(10_000)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Wanted: {WANTED}.") from None
+    first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
+    heads = first.split(",")
+    if start.startswith(PNG):
+        found.pictures[path.stem] = path.read_bytes()
+    elif heads == [column.name for column in fields(Row)]:
+        found.rows += read_rows(path)
+    elif heads == [column.name for column in fields(LeakageRow)]:
+        found.leakage += read_leakage(path)
+    elif heads == [column.name for column in fields(CostRow)]:
+        found.costs += read_costs(path)
+    else:
+        raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
+
+
+def _run_names(folders: Sequence[Path]) -> list[str]:
+    """Names of folders; with their parent where two have the same."""
+    whole = [folder.resolve() for folder in folders]
+    if len(set(whole)) != len(whole):
+        raise InputError("The same run was given twice; name it once.")
+    names = [folder.name for folder in whole]
+    return [
+        f"{folder.parent.name}/{name}" if names.count(name) > 1 else name
+        for folder, name in zip(whole, names, strict=True)
+    ]
+
+
+def _read_run(folder: Path, name: str, read_journal: Callable[[Path], Sequence[Event]]) -> TrainedRun:
+    places = (current(folder / "best"), current(folder / "last"), folder)
+    path = next((place / "config.yaml" for place in places if (place / "config.yaml").is_file()), None)
+    config: Any = {}
+    if path is not None:
+        try:
+            config = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            raise InputError(f"{path} is damaged: {error}") from None
+        if not isinstance(config, dict):
+            raise InputError(f"{path} is not the config of a checkpoint: it holds no names with values.")
+    recipe = yaml.safe_dump(config["recipe"], sort_keys=False, allow_unicode=True) if "recipe" in config else ""
+    return TrainedRun(name=name, events=read_journal(folder / JOURNAL), config=config, recipe=recipe)

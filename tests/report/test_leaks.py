@@ -1,0 +1,18 @@
+"""Leakage in a page: the numbers of Table 5, and every unit."""
+
+from report.made_leakage import leakage_rows
+from somamba.report.leaks import leakage_section
+
+
+def test_the_table_has_the_means_and_their_ratio():
+    html = leakage_section(leakage_rows(cases=("a",), cutoffs=(0.25,)))
+    assert "0.1500" in html  # HLeak: 0.1 * (1 + 2 + 3) / 3 * 0.75
+    assert "0.0150" in html
+    assert ">0.100<" in html
+    assert "SO-Mamba, HLeak" in html
+
+
+def test_every_method_has_a_line_for_the_state_and_one_for_the_read_out_at_every_cutoff():
+    html = leakage_section([*leakage_rows(), *leakage_rows("<i>")])
+    assert html.count("<polyline") == 8
+    assert "<i>" not in html

@@ -1,0 +1,65 @@
+"""What is given to a report is recognised by what it holds, or refused with what was wanted."""
+
+import pytest
+
+from evaluation.made_gallery import write_gallery
+from report.made_leakage import leakage_rows
+from report.made_rows import rows
+from report.made_run import made_run, taken
+from report.test_costs import cost
+from somamba.errors import InputError
+from somamba.evaluation.cost_rows import write_costs
+from somamba.evaluation.leakage_rows import write_leakage
+from somamba.evaluation.rows import write_rows
+
+
+def test_everything_is_known_by_its_content_not_its_name(tmp_path):
+    write_rows(tmp_path / "a.txt", rows("unet", "acdc", 4))
+    write_leakage(tmp_path / "b.csv", leakage_rows())
+    write_costs(tmp_path / "d.csv", [cost()])
+    write_gallery(tmp_path / "kept")
+    (tmp_path / "c").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+    run = made_run(tmp_path / "run")
+    write_rows(run / "val.csv", rows("so_mamba", "acdc", 4))
+    found = taken(*(tmp_path / name for name in ("a.txt", "b.csv", "d.csv", "kept", "c", "run")))
+    assert {row.method for row in found.rows} == {"unet", "so_mamba"}
+    assert found.leakage == leakage_rows()
+    assert found.costs == [cost()]
+    assert len(found.cases) == 2
+    assert list(found.pictures) == ["c"]
+    assert found.runs[0].recipe == "model: unet\n"
+    assert found.runs[0].events[0]["loss"] == 0.5
+
+
+def test_the_folder_of_a_sweep_gives_its_runs(tmp_path):
+    made_run(tmp_path / "sweep" / "one")
+    made_run(tmp_path / "sweep" / "two", place="last")
+    assert [run.name for run in taken(tmp_path / "sweep").runs] == ["one", "two"]
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path):
+    runs = [made_run(tmp_path / sweep / "unet") for sweep in ("a", "b")]
+    assert [run.name for run in taken(*runs).runs] == ["a/unet", "b/unet"]
+    with pytest.raises(InputError, match="same run was given twice"):
+        taken(runs[0], runs[0])
+
+
+def test_what_is_not_known_is_refused_with_what_was_wanted(tmp_path):
+    (tmp_path / "notes.txt").write_text("hello there\n")
+    (tmp_path / "empty").mkdir()
+    for path, words in (
+        (tmp_path / "notes.txt", "begins with 'hello there'. Wanted: the folder of a run"),
+        (tmp_path / "empty", "it holds nothing. Wanted"),
+        (tmp_path, "it holds empty, notes.txt. Wanted"),
+        (tmp_path / "gone", "No such file or directory. Wanted"),
+    ):
+        with pytest.raises(InputError) as error:
+            taken(path)
+        assert words in str(error.value)
+
+
+def test_a_damaged_config_is_named(tmp_path):
+    for number, text in enumerate(("a: [", "- 1", "!!python/object:os.system {}")):
+        run = made_run(tmp_path / str(number), config=text)
+        with pytest.raises(InputError, match=r"config.yaml is"):
+            taken(run)
