@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from somamba.cli.main import COMMANDS, main
+from somamba.evaluation.cost_rows import read_costs
 
 
 def run(*arguments, **environment):
@@ -59,6 +60,19 @@ def test_cost_prints_the_columns(capsys):
     text = capsys.readouterr().out
     assert "1,811,352" in text
     assert "16x20" in text
+
+
+def test_cost_takes_several_networks_and_writes_rows(tmp_path, capsys):
+    assert main(["cost", "sor_router", "zero_filled", "--size", "16", "--csv", str(tmp_path / "c.csv")]) == 0
+    text = capsys.readouterr().out
+    assert text.index("Zero-Filling") < text.index("+ SOR router")
+    assert [row.method for row in read_costs(tmp_path / "c.csv")] == ["sor_router", "zero_filled"]
+
+
+@pytest.mark.parametrize("words", [[], ["so_mamba", "--all"]])
+def test_cost_wants_names_or_all(words, capsys):
+    assert main(["cost", *words]) == 2
+    assert "or ask for --all, not both" in capsys.readouterr().err
 
 
 def test_models_lists_all_of_them(capsys):

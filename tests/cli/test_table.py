@@ -2,9 +2,11 @@
 
 import pytest
 
+from report.made_leakage import leakage_rows
 from report.made_rows import rows
 from somamba.cli import table
 from somamba.errors import InputError
+from somamba.evaluation.leakage_rows import write_leakage
 from somamba.evaluation.rows import write_rows
 
 
@@ -29,3 +31,17 @@ def test_formats_are_chosen_by_name(files, capsys, name, sign):
 def test_the_same_file_twice_is_refused(files):
     with pytest.raises(InputError, match="more than one row"):
         table.main([files[0], files[0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "sign"), [("markdown", "| SO-Mamba † | ✓ | ✓ |"), ("latex", "HLeak"), ("csv", "hleak")]
+)
+def test_files_of_leakage_become_table_5(files, tmp_path, capsys, name, sign):
+    write_leakage(tmp_path / "c.csv", leakage_rows())
+    table.main([*files, str(tmp_path / "c.csv"), "--layout", "leakage", "--format", name])
+    assert sign in capsys.readouterr().out
+
+
+def test_table_5_without_leakage_is_refused(files):
+    with pytest.raises(InputError, match="no rows of leakage"):
+        table.main([*files, "--layout", "leakage"])

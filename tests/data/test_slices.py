@@ -109,3 +109,12 @@ def test_zero_filled_acdc_lies_where_the_protocol_was_measured(shared_data, tmp_
     assert len(decibels) == 4
     assert abs(np.mean([np.mean(values) for values in decibels.values()]) - 25.37) < 1.5
     assert float(batch.mask.float().mean()) == pytest.approx(0.246, abs=5e-4)
+
+
+def test_one_case_can_be_opened_by_its_name(tmp_path):
+    write_phantom("cc359", tmp_path, cases={"train": 3})
+    names = [case.id for case in opened("cc359", tmp_path).cases]
+    config = DataConfig(dataset="cc359", path=str(tmp_path), cache=str(tmp_path / "cache"), size=(32, 24))
+    assert [case.id for case in open_slices(config, "train", only=names[1]).cases] == names[1:2]
+    with pytest.raises(DataError, match=f"Did you mean '{names[1]}'"):
+        open_slices(config, "train", only=names[1] + "x")

@@ -15,6 +15,7 @@ from somamba.evaluation.leakage_rows import (
     by_cutoff,
     by_measurement,
     by_unit,
+    comparable,
     read_leakage,
     write_leakage,
 )
@@ -143,3 +144,17 @@ def test_what_is_no_leakage_is_refused(wrong):
 def test_rows_are_read_without_torch():
     code = "import sys; import somamba.evaluation.leakage_rows; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_only_networks_measured_alike_are_compared():
+    other = [replace(row, method="without_outlet") for row in ROWS]
+    groups, cutoffs = comparable([*ROWS, *other])
+    assert [key.method for key in groups] == ["so_mamba", "without_outlet"]
+    assert cutoffs == [0.25, 0.35]
+    for changes in ({"acceleration": 4.0}, {"radius": "side"}, {"mask": "random"}):
+        with pytest.raises(InputError, match=f"differ in {next(iter(changes))}"):
+            comparable([*ROWS, *(replace(row, **changes) for row in other)])
+    with pytest.raises(InputError, match="different cutoffs"):
+        comparable([*ROWS, *(row for row in other if row.cutoff == 0.25)])
+    with pytest.raises(InputError, match="no rows"):
+        comparable([])

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from somamba.errors import InputError
-from somamba.evaluation.rows import Row, by_setting, check_cases, read_rows, spread, write_rows
+from somamba.evaluation.leakage_rows import LeakageRow
+from somamba.evaluation.rows import Row, by_setting, check_cases, holds, read_rows, spread, write_rows
 
 ROW = Row(
     method="so_mamba",
@@ -134,3 +135,12 @@ def test_spread_is_mean_and_population_deviation():
 def test_rows_and_tables_need_no_torch():
     code = "import sys, somamba.evaluation.rows, somamba.report.formats; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_first_line_tells_what_a_file_holds(tmp_path):
+    (tmp_path / "a.csv").write_text(",".join(Row.__dataclass_fields__) + "\n")
+    assert holds(tmp_path / "a.csv", Row)
+    assert not holds(tmp_path / "a.csv", LeakageRow)
+    (tmp_path / "a.csv").write_bytes(b"\xff\xfe")
+    assert not holds(tmp_path / "a.csv", Row)
+    assert not holds(tmp_path / "none.csv", Row)

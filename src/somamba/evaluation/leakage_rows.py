@@ -103,6 +103,10 @@ class Measurement(NamedTuple):
     units: int
 
 
+ALIKE = ("dataset", "split", "protocol", "mask", "acceleration", "radius", "cases")
+"""What measurements must have in common to be compared."""
+
+
 class Average(NamedTuple):
     """Over cases: mean and standard deviation of both leakages, and eta of the two means."""
 
@@ -141,6 +145,24 @@ def by_measurement(rows: Iterable[LeakageRow]) -> dict[Measurement, list[Leakage
                 f"{len(cutoffs)} cutoffs; measure it again."
             )
     return groups
+
+
+def comparable(rows: Iterable[LeakageRow]) -> tuple[dict[Measurement, list[LeakageRow]], list[float]]:
+    """Rows of each measurement and the cutoffs of all; refused where they were not measured alike."""
+    groups = by_measurement(rows)
+    if not groups:
+        raise InputError("There are no rows of leakage.")
+    first, *others = groups
+    for other in others:
+        if differ := [name for name in ALIKE if getattr(first, name) != getattr(other, name)]:
+            raise InputError(
+                f"{first.method} and {other.method} cannot be compared: they differ in {', '.join(differ)}. "
+                "Measure both alike."
+            )
+    cutoffs = {frozenset(row.cutoff for row in group) for group in groups.values()}
+    if len(cutoffs) > 1:
+        raise InputError("The networks were measured at different cutoffs; measure them at the same.")
+    return groups, sorted(cutoffs.pop())
 
 
 def by_cutoff(rows: Sequence[LeakageRow]) -> dict[float, Average]:

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def added_megabytes(task: Callable[[], object]) -> float:
 
 
 def in_child(code: str, threads: int) -> float:
-    """Run code that prints a number, in a fresh process that finds the modules this one's script finds.
+    """Run code that prints a number, in a fresh process that finds the modules this one finds.
 
     Raises:
         InputError: the system is none that tells, or the child failed.
@@ -34,9 +35,9 @@ def in_child(code: str, threads: int) -> float:
     if not CLEAR.exists():
         raise InputError(f"The memory of a process is measured through {CLEAR.parent}, which only Linux has.")
     code = f"import torch; torch.set_num_threads({threads}); {code}"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=sys.path[0] or None, check=False, capture_output=True, text=True
-    )
+    paths = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)
+    environment = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False, capture_output=True, text=True)
     if done.returncode != 0:
         last = (done.stderr.strip() or "it was killed").splitlines()[-1]
         raise InputError(f"The process that measures memory ended with {done.returncode}: {last}")

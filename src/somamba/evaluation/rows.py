@@ -175,6 +175,15 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
     return [_record(path, number, cells, kind) for number, cells in enumerate(table[1:], start=2)]
 
 
+def holds(path: Path, kind: type[Any]) -> bool:
+    """Tell by its first line whether a CSV file holds records of this dataclass."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file), []) == [field.name for field in fields(kind)]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return False
+
+
 def safe_cell(value: object) -> str:
     """A value as CSV text that no spreadsheet takes for a formula; `read_rows` undoes it exactly."""
     if isinstance(value, str):

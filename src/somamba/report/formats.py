@@ -18,11 +18,11 @@ def markdown(table: Table) -> str:
     """A pipe table; the best of a column is bold."""
     heads = [*_labels(table), *table.marks, *(" ".join(_heading(column)) for column in table.columns)]
     rules = ["---"] * len(_labels(table)) + [":---:"] * len(table.marks) + ["---:"] * len(table.columns)
-    lines = [_pipe(heads), _pipe(rules)]
+    lines = [pipe(heads), pipe(rules)]
     for line in table.lines:
         labels = [_factor(line.acceleration)] if line.acceleration is not None else []
         marks = ["✓" if mark else "–" for mark in line.marks]
-        lines.append(_pipe([*labels, _plain(line.method), *marks, *map(_markdown_cell, line.cells)]))
+        lines.append(pipe([*labels, plain(line.method), *marks, *map(_markdown_cell, line.cells)]))
     note = f"\n† {PARTIAL_NOTE}\n" if _partial(table) else ""
     return "\n".join(lines) + "\n" + note
 
@@ -82,7 +82,7 @@ def _labels(table: Table) -> list[str]:
 
 def _heading(column: Column) -> list[str]:
     arrow = "↓" if column.metric in LOWER_IS_BETTER else "↑"
-    heads = [_plain(DATASETS.get(column.dataset, column.dataset)), f"{column.metric.upper()} {arrow}"]
+    heads = [plain(DATASETS.get(column.dataset, column.dataset)), f"{column.metric.upper()} {arrow}"]
     return heads if column.acceleration is None else [*heads, _factor(column.acceleration)]
 
 
@@ -94,12 +94,13 @@ def _partial(table: Table) -> bool:
     return any(cell.partial for line in table.lines for cell in line.cells if cell)
 
 
-def _pipe(cells: Sequence[str]) -> str:
+def pipe(cells: Sequence[str]) -> str:
+    """One line of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(text: str) -> str:
-    """Names come from files: no sign of theirs may end a cell, open a tag or start a new line."""
+def plain(text: str) -> str:
+    """A text for Markdown. Names come from files: none of their signs may end a cell, open a tag or start a line."""
     return " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
@@ -110,7 +111,8 @@ def _markdown_cell(cell: Cell | None) -> str:
     return f"{mean} ± {cell.std}{' †' if cell.partial else ''}"
 
 
-def _tex(text: str) -> str:
+def tex(text: str) -> str:
+    """The same for LaTeX."""
     return "".join(LATEX.get(sign, sign) for sign in " ".join(text.split()))
 
 
@@ -125,7 +127,7 @@ def _latex_heads(table: Table, labels: Sequence[str]) -> list[str]:
     levels = 2 if table.columns[0].acceleration is None else 3
     lines = []
     for level in range(levels):
-        heads = [rf"\multirow{{{levels}}}{{*}}{{\textbf{{{_tex(label)}}}}}" if level == 0 else "" for label in labels]
+        heads = [rf"\multirow{{{levels}}}{{*}}{{\textbf{{{tex(label)}}}}}" if level == 0 else "" for label in labels]
         rules, start = [], len(labels) + 1
         for head, group in groupby(table.columns, key=lambda column: column[: level + 1]):
             width = len(list(group))
@@ -139,7 +141,7 @@ def _latex_heads(table: Table, labels: Sequence[str]) -> list[str]:
 
 def _latex_head(column: Column, level: int) -> str:
     if level == 0:
-        return rf"\textbf{{{_tex(DATASETS.get(column.dataset, column.dataset))}}}"
+        return rf"\textbf{{{tex(DATASETS.get(column.dataset, column.dataset))}}}"
     if level == 1:
         arrow = r"\downarrow" if column.metric in LOWER_IS_BETTER else r"\uparrow"
         return rf"\textbf{{{column.metric.upper()}}} ${arrow}$"
@@ -150,7 +152,7 @@ def _latex_block(acceleration: float | None, block: Sequence[Line]) -> list[str]
     lines = []
     for number, line in enumerate(block):
         marks = [r"$\checkmark$" if mark else "--" for mark in line.marks]
-        cells = [_tex(line.method), *marks, *map(_latex_cell, line.cells)]
+        cells = [tex(line.method), *marks, *map(_latex_cell, line.cells)]
         if acceleration is not None:
             cells.insert(0, rf"\multirow{{{len(block)}}}{{*}}{{$\times {acceleration:g}$}}" if number == 0 else "")
         lines.append(" & ".join(cells) + r" \\")

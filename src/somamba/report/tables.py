@@ -3,7 +3,7 @@
 Three layouts, the paper's: ``columns`` (its Table 1) puts the accelerations side by side, ``blocks`` (its Table 2) one
 below the other, and ``ownership`` (its Table 4) is the first with the routes of each SO-Mamba variant ticked. A column
 compares methods only on the same cases, measured through the same masks; anything else is refused, because the best of
-different things means nothing.
+different things means nothing. The paper's Table 5 has other columns: `leakage_table`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -35,7 +35,3 @@ def test_a_network_that_comes_twice_is_told_apart():
 def test_different_measurements_are_refused():
     with pytest.raises(InputError, match="differ in acceleration"):
         leakage_figure([*leakage_rows(), *leakage_rows("without_outlet", acceleration=8.0)])
-    with pytest.raises(InputError, match="different cutoffs"):
-        leakage_figure([*leakage_rows(), *leakage_rows("without_outlet", cutoffs=(0.25,))])
-    with pytest.raises(InputError, match="no rows"):
-        leakage_figure([])

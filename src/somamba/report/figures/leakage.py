@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from somamba.errors import InputError
-from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_measurement, by_unit
+from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_unit, comparable
 from somamba.report.figures.canvas import COLOURS, LETTERS, MARKERS, caption, new_figure, plain
 from somamba.report.tables import DATASETS, METHODS
 
 LEVELS = {"hleak": "HLeak: state", "rleak": "RLeak: read-out", "eta": "η = RLeak / HLeak"}
-SAME = ("dataset", "split", "protocol", "mask", "acceleration", "radius")
-"""What the networks of one figure must have in common."""
 
 
 def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
@@ -19,8 +16,7 @@ def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
     Raises:
         InputError: the rows were measured on different data, or cutoffs differ from network to network.
     """
-    groups = by_measurement(rows)
-    cutoffs = _check_alike(groups)
+    groups, cutoffs = comparable(rows)
     figure = new_figure(9.5, 0.9 + 2.2 * len(cutoffs))
     panels = figure.subplots(len(cutoffs), len(LEVELS), sharex=True, sharey="col", squeeze=False)
     for number, (key, group) in enumerate(groups.items()):
@@ -59,23 +55,6 @@ def _draw(axes: Any, found: Sequence[Any], style: dict[str, Any]) -> None:
     if any(deviations):
         low, high = ([m + sign * d for m, d in zip(means, deviations, strict=True)] for sign in (-1, 1))
         axes.fill_between(units, low, high, color=style["color"], alpha=0.15, linewidth=0)
-
-
-def _check_alike(groups: dict[Measurement, list[LeakageRow]]) -> list[float]:
-    """The cutoffs all networks were measured at; refused where the measurements cannot share a figure."""
-    if not groups:
-        raise InputError("There are no rows of leakage to draw.")
-    first, *others = groups
-    for other in others:
-        if differ := [name for name in SAME if getattr(first, name) != getattr(other, name)]:
-            raise InputError(
-                f"{first.method} and {other.method} cannot share a figure: they differ in {', '.join(differ)}. "
-                "Measure both alike, or draw two figures."
-            )
-    cutoffs = {frozenset(row.cutoff for row in rows) for rows in groups.values()}
-    if len(cutoffs) > 1:
-        raise InputError("The networks were measured at different cutoffs; measure them at the same.")
-    return sorted(cutoffs.pop())
 
 
 def _name(key: Measurement, groups: dict[Measurement, list[LeakageRow]]) -> str:

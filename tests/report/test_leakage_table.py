@@ -1,0 +1,90 @@
+"""The paper's Table 5 from rows: its order, its columns, and PSNR only of the same weights."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from report.made_leakage import leakage_rows
+from report.made_rows import rows
+from somamba.errors import InputError
+from somamba.models.so_mamba.variants import VARIANTS
+from somamba.report.leakage_table import ORDER, build_leakage_table, leakage_csv, leakage_latex, leakage_markdown
+
+ALL = [
+    *leakage_rows("tied_interfaces"),
+    *leakage_rows("without_outlet", scale=0.5),
+    *leakage_rows("so_mamba", split_cases=2),
+]
+
+
+def test_variants_stand_in_the_papers_order_under_its_headings():
+    lines = leakage_markdown(build_leakage_table(ALL)).splitlines()
+    assert lines[0].startswith("| Variant | Access | Outlet | HLeak, r = 0.25 | RLeak, r = 0.25 | η, r = 0.25 | Rel.,")
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines[2:7]] == [
+        "*Ownership-route ablations*",
+        "SO-Mamba",
+        "w/o output outlet †",
+        "*Parameter-tying sanity checks*",
+        "tied B/C †",
+    ]
+
+
+def test_every_variant_has_a_place():
+    assert set(ORDER) == set(VARIANTS)
+
+
+def test_numbers_are_means_and_eta_is_that_of_the_means():
+    lines = build_leakage_table(ALL).lines
+    assert lines[0].levels[0] == pytest.approx((0.225, 0.015))
+    assert lines[0].levels[0].eta == pytest.approx(1 / 15)
+    assert lines[1].levels[1] == pytest.approx((0.0975, 0.013))
+
+
+def test_relative_leakage_is_that_of_the_readout():
+    more = [row for row in leakage_rows("without_access") if row.cutoff == 0.25]
+    less = [row for row in leakage_rows("so_mamba") if row.cutoff == 0.25]
+    more = [replace(row, rleak=row.rleak * 4.9) for row in more]
+    table = build_leakage_table([*less, *more])
+    assert [line.relative[0] for line in table.lines] == pytest.approx([1.0, 4.9])
+    assert "| 4.9× |" in leakage_markdown(table)
+    assert build_leakage_table(more).lines[0].relative == (None,)
+
+
+def test_psnr_is_shown_for_the_same_weights_only():
+    measured = {"split": "test", "mask": "radial", "weights": ""}
+    leaked = [*leakage_rows("so_mamba", **measured), *leakage_rows("without_outlet", **measured | {"weights": "ff"})]
+    scored = [*rows("so_mamba", "acdc", 4, psnr=[30.0, 34.0]), *rows("without_outlet", "acdc", 4, psnr=[20.0, 20.0])]
+    assert [line.psnr for line in build_leakage_table(leaked, scored).lines] == [32.0, None]
+    text = leakage_markdown(build_leakage_table(leaked, scored))
+    assert "| SO-Mamba † | ✓ | ✓ | 32.00 |" in text
+    assert "| w/o output outlet † | ✓ | – | – |" in text
+
+
+def test_latex_has_as_many_cells_as_columns():
+    text = leakage_latex(build_leakage_table(ALL))
+    columns = text.split(r"\begin{tabular}{")[1].split("}")[0]
+    for line in text.splitlines():
+        if line.startswith(("SO-Mamba", "w/o", "tied", " &")):
+            assert line.count("&") == len(columns) - 1
+    assert r"\cline{4-7}\cline{8-11}" in text
+    assert r"1.0$\times$" in text
+
+
+def test_csv_holds_all_digits():
+    table = build_leakage_table(ALL)
+    found = list(csv.DictReader(io.StringIO(leakage_csv(table))))
+    assert len(found) == 6
+    assert float(found[0]["hleak"]) == table.lines[0].levels[0].hleak
+    assert (found[0]["method"], found[0]["psnr"], found[0]["whole_split"]) == ("so_mamba", "", "1")
+
+
+def test_a_variant_given_twice_is_refused():
+    with pytest.raises(InputError, match="more than once"):
+        build_leakage_table([*leakage_rows(), *leakage_rows(weights="cd" * 8)])
+
+
+def test_another_network_is_refused():
+    with pytest.raises(InputError, match="no variant of SO-Mamba"):
+        build_leakage_table(leakage_rows("something"))
