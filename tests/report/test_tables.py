@@ -75,10 +75,18 @@ def test_methods_measured_differently_share_no_column(change, complaint):
 
 def test_two_evaluations_of_one_cell_are_refused():
     first = rows("so_mamba", "acdc", 4)
-    with pytest.raises(InputError, match="different in seed"):
-        build_table(first + [replace(row, seed=1) for row in first])
+    with pytest.raises(InputError, match="different in epochs"):
+        build_table(first + [replace(row, epochs=7.0) for row in first])
     with pytest.raises(InputError, match="more than one row"):
         build_table(first + first)
+
+
+def test_seeds_of_one_method_have_lines_of_their_own():
+    first = rows("so_mamba", "acdc", 4)
+    twice = first + [replace(row, seed=1) for row in first]
+    table = build_table(rows("content_residency", "acdc", 4) + twice, layout="ownership")
+    assert [line.method for line in table.lines] == ["w/ content residency", "SO-Mamba, seed 0", "SO-Mamba, seed 1"]
+    assert table.lines[1].marks == table.lines[2].marks
 
 
 @pytest.mark.parametrize("wrong", [{"layout": "pie"}, {"metrics": ["beauty"]}])

@@ -42,10 +42,23 @@ ROUTES = {"router": "SOR", "residency": "G→u", "access": "Access", "outlet": "
 """Fields of `Routes`, in the paper's order and by its names."""
 
 
-class Place(NamedTuple):
-    """What one evaluation fills: a method on a dataset at an acceleration."""
+class Trial(NamedTuple):
+    """What has a line of its own: a method, or each of its seeds where it comes with several."""
 
     method: str
+    seed: int | None
+
+    @property
+    def name(self) -> str:
+        """As it is printed."""
+        name = METHODS.get(self.method, self.method)
+        return name if self.seed is None else f"{name}, seed {self.seed}"
+
+
+class Place(NamedTuple):
+    """What one evaluation fills: a trial on a dataset at an acceleration."""
+
+    trial: Trial
     dataset: str
     acceleration: float
 
@@ -108,22 +121,21 @@ def build_table(rows: Iterable[Row], *, layout: str = "columns", metrics: Sequen
     ]
     lines: list[Line] = []
     for block in blocks:
-        methods = {place.method for place in found if block in (None, place.acceleration)}
-        ordered = _ordered(methods, METHODS)
-        marks = [_routes(method) if layout == "ownership" else () for method in ordered]
+        ordered = _trials(place for place in found if block in (None, place.acceleration))
+        marks = [_routes(trial.method) if layout == "ownership" else () for trial in ordered]
         lines += [line._replace(marks=m) for line, m in zip(_lines(found, ordered, columns, block), marks, strict=True)]
     return Table(columns, lines, tuple(ROUTES.values()) if layout == "ownership" else ())
 
 
 def _lines(
-    found: Mapping[Place, Sequence[Row]], methods: Sequence[str], columns: Sequence[Column], block: float | None
+    found: Mapping[Place, Sequence[Row]], trials: Sequence[Trial], columns: Sequence[Column], block: float | None
 ) -> list[Line]:
     cells = []
     for column in columns:
         acceleration = column.acceleration if block is None else block
-        entries = [found.get(Place(method, column.dataset, acceleration or 0.0)) for method in methods]
+        entries = [found.get(Place(trial, column.dataset, acceleration or 0.0)) for trial in trials]
         cells.append(_cells(entries, column.metric))
-    return [Line(METHODS.get(m, m), block, [column[i] for column in cells]) for i, m in enumerate(methods)]
+    return [Line(trial.name, block, [column[i] for column in cells]) for i, trial in enumerate(trials)]
 
 
 def _routes(method: str) -> tuple[bool, ...]:
@@ -150,14 +162,18 @@ def _cells(entries: Sequence[Sequence[Row] | None], metric: str) -> list[Cell | 
 def _evaluations(groups: Mapping[Setting, Sequence[Row]]) -> dict[Place, Sequence[Row]]:
     if not groups:
         raise InputError("There are no rows to make a table of.")
+    seeds: dict[str, set[int]] = {}
+    for setting in groups:
+        seeds.setdefault(setting.method, set()).add(setting.seed)
     settings: dict[Place, Setting] = {}
     for setting in groups:
-        place = Place(setting.method, setting.dataset, setting.acceleration)
+        trial = Trial(setting.method, setting.seed if len(seeds[setting.method]) > 1 else None)
+        place = Place(trial, setting.dataset, setting.acceleration)
         other = settings.setdefault(place, setting)
         if other != setting:
             differ = [name for name in Setting._fields if getattr(other, name) != getattr(setting, name)]
             raise InputError(
-                f"Two evaluations of {place.method} on {place.dataset} x{place.acceleration:g}, different in "
+                f"Two evaluations of {trial.name} on {place.dataset} x{place.acceleration:g}, different in "
                 f"{', '.join(differ)}; give the files of one of them."
             )
     return {place: groups[setting] for place, setting in settings.items()}
@@ -168,13 +184,20 @@ def _check_comparable(found: Mapping[Place, Sequence[Row]]) -> None:
     first: dict[tuple[str, float], tuple[str, set[tuple[str, ...]]]] = {}
     for place, rows in found.items():
         measured = {tuple(getattr(row, name) for name in names) for row in rows}
-        other, wanted = first.setdefault(place[1:], (place.method, measured))
+        other, wanted = first.setdefault(place[1:], (place.trial.method, measured))
         if measured != wanted:
             differ = [n for i, n in enumerate(names) if {one[i] for one in measured} != {one[i] for one in wanted}]
             raise InputError(
-                f"{other} and {place.method} cannot share a column: on {place.dataset} x{place.acceleration:g} they "
+                f"{other} and {place.trial.method} cannot share a column: on {place.dataset} x{place.acceleration:g} they "
                 f"differ in {', '.join(differ) or 'the mask of some case'}. Evaluate both alike, or make two tables."
             )
+
+
+def _trials(places: Iterable[Place]) -> list[Trial]:
+    """In the order of the methods, then by seed."""
+    found = {place.trial for place in places}
+    methods = _ordered({trial.method for trial in found}, METHODS)
+    return sorted(found, key=lambda trial: (methods.index(trial.method), trial.seed or 0))
 
 
 def _ordered(names: Iterable[str], known: Mapping[str, str]) -> list[str]:
