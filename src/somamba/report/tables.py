@@ -188,8 +188,9 @@ def _check_comparable(found: Mapping[Place, Sequence[Row]]) -> None:
         if measured != wanted:
             differ = [n for i, n in enumerate(names) if {one[i] for one in measured} != {one[i] for one in wanted}]
             raise InputError(
-                f"{other} and {place.trial.method} cannot share a column: on {place.dataset} x{place.acceleration:g} they "
-                f"differ in {', '.join(differ) or 'the mask of some case'}. Evaluate both alike, or make two tables."
+                f"{other} and {place.trial.method} cannot share a column: on {place.dataset} x{place.acceleration:g} "
+                f"they differ in {', '.join(differ) or 'the mask of some case'}. Evaluate both alike, or make "
+                "two tables."
             )
 
 
