@@ -1,4 +1,4 @@
-"""The benchmarks of the paper, their multi-coil siblings, and brains free to learn from: layout, splits, masks, terms."""
+"""The benchmarks of the paper, their multi-coil siblings, and brains free to learn from: layout, splits, terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -23,7 +23,9 @@ PERIOD = 8
 def find(root: Path) -> Listing:
     """List the T1-weighted volumes, in the layout of BIDS or side by side."""
     if not root.is_dir():
-        raise DataError(f"{root} is not a folder. ds002748 is expected there, with sub-01/anat/sub-01_T1w.nii.gz inside.")
+        raise DataError(
+            f"{root} is not a folder. ds002748 is expected there, with sub-01/anat/sub-01_T1w.nii.gz inside."
+        )
     entries: list[Entry] = []
     left_out: list[LeftOut] = []
     for path in sorted([*root.glob("*.nii.gz"), *root.glob("sub-*/*/*.nii.gz")]):
