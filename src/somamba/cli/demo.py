@@ -54,7 +54,8 @@ def main(arguments: list[str]) -> None:
         attempts.append(trial.attempt(trained.name, trained.model))
     summary = _summary(trial)
     console = Console()
-    console.print(_table(summary, attempts))
+    console.print(f"{summary}.", soft_wrap=True)
+    console.print(_table(attempts))
     if weights is None:
         console.print("No weights are bundled with this version; --weights FOLDER adds SO-Mamba.")
     for path in _write(options.output, trial, attempts, summary):
@@ -70,9 +71,9 @@ def _summary(trial: Trial) -> str:
     )
 
 
-def _table(title: str, attempts: list[Attempt]) -> Table:
-    table = Table("method", title=title, title_justify="left")
-    for name in ("PSNR [dB]", "SSIM", "seconds"):
+def _table(attempts: list[Attempt]) -> Table:
+    table = Table("method")
+    for name in ("PSNR, dB", "SSIM", "seconds"):
         table.add_column(name, justify="right")
     for attempt in attempts:
         scores = attempt.scores

@@ -35,10 +35,11 @@ class Trial:
     """Magnitude of the whole scan, combined with the same maps."""
 
     def attempt(self, method: str, reconstruct: Callable[[Tensor, LinearOperator], Tensor]) -> "Attempt":
-        """Let one method ``(y, A) -> (1, 1, y, x)`` try."""
+        """Let one method ``(y, A) -> (1, 1, y, x)`` try; where no coil sees anything the image is set to zero."""
         began = time.perf_counter()
         with torch.inference_mode():
-            image = reconstruct(self.y, self.A)[0, 0].abs()
+            seen = (self.maps != 0).any(dim=1)[0]
+            image = torch.where(seen, reconstruct(self.y, self.A)[0, 0].abs(), 0)
         seconds = time.perf_counter() - began
         return Attempt(method, image.numpy(), score(image, self.reference), seconds)
 
