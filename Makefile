@@ -1,10 +1,13 @@
-# Two commands do all the set-up: make test, and (with the reconstruction tool) make demo.
+# Two commands do all the set-up: make demo and make test.
 PYTHON ?= python3
 BIN := .venv/bin
 # Tests that use real scans look here; they skip, saying why, where the folder is missing.
 export SOMAMBA_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: test check format clean
+.PHONY: demo test check format clean
+
+demo: .venv/usable
+	$(BIN)/somamba demo
 
 test: .venv/installed
 	$(BIN)/python -m pytest -q
@@ -22,6 +25,12 @@ format: .venv/installed
 .venv/installed: pyproject.toml constraints.txt setup.py $(wildcard src/somamba/native/source/*)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+# What a user installs; the development set-up above is one too.
+.venv/usable: pyproject.toml constraints.txt setup.py $(wildcard src/somamba/native/source/*)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
 	touch $@
 
 clean:

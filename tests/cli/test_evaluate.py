@@ -8,6 +8,7 @@ import torch
 from somamba.cli import evaluate
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
+from somamba.data.variety import Variety
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.gallery_files import read_gallery
 from somamba.evaluation.rows import read_rows
@@ -97,3 +98,15 @@ def test_images_are_kept_with_what_made_them(folder, tmp_path):
     assert facts.recipe["data"]["acceleration"] == 8
     assert facts.command.startswith("somamba evaluate ")
     assert case.facts.acceleration == 8
+
+
+def test_a_model_of_many_accelerations_is_measured_at_one_that_is_named(folder):
+    variety = Variety(acceleration=(2, 3), calibration=(4, 4), coils=(2, 2))
+    data = DataConfig(dataset="acdc", protocol="raw", mask="random", combine="sense", size=(32, 32), variety=variety)
+    network = replace(MODELS["so_mamba"].config, groups=1, units=1)
+    recipe = {"model": "so_mamba", "network": to_plain(network), "data": to_plain(data), "seed": 3}
+    config = {"recipe": recipe, "protocol": "raw", "step": 1, "steps_per_epoch": 1}
+    save_checkpoint(folder / "varied", Checkpoint(MODELS["so_mamba"].build(network).state_dict(), config))
+    with pytest.raises(ConfigError, match=r"from 2 to 3: say at which.*--acceleration 4"):
+        evaluate.main(arguments(folder, str(folder / "varied")))
+    evaluate.main(arguments(folder, str(folder / "varied"), "--acceleration", "2", "--limit-cases", "1"))

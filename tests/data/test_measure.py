@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from somamba.data.config import DataConfig
-from somamba.data.measure import Draw, mask_for, measure
+from somamba.data.draws import Draw
+from somamba.data.measure import measure
 from somamba.errors import DataError
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.encoding import encoding
@@ -31,27 +32,6 @@ def test_magnitude_measures_the_transform_of_the_real_image():
     assert not sample.kspace[0][~sample.mask[0]].any()
     assert torch.equal(sample.target[0], torch.from_numpy(IMAGE))
     assert (sample.scale, sample.maps, sample.case_id, sample.slice) == (1.0, None, "c1", 3)
-
-
-def test_a_fixed_mask_is_the_same_for_every_slice_and_epoch():
-    config = DataConfig(mask="random")
-    first = mask_for((32, 32), config, DRAW)
-    assert mask_for((32, 32), config, replace(DRAW, epoch=5, slice=9, case_id="c2")) == first
-    assert mask_for((32, 32), replace(config, seed=1), DRAW) != first
-
-
-@pytest.mark.parametrize("kind", ["random", "equispaced"])
-def test_drawn_masks_differ_between_slices_and_repeat(kind):
-    config = replace(RAW, mask=kind)
-    masks = [mask_for((32, 128), config, replace(DRAW, slice=number)) for number in range(12)]
-    assert len({mask.digest for mask in masks}) > 2
-    assert masks[4] == mask_for((32, 128), config, replace(DRAW, slice=4))
-    assert max(mask.realised_acceleration for mask in masks) < 5
-
-
-def test_counts_in_mask_options_may_be_written_as_decimals():
-    config = DataConfig(mask_options={"spokes": 7.0})
-    assert mask_for((32, 32), config, DRAW) == mask_for((32, 32), DataConfig(mask_options={"spokes": 7}), DRAW)
 
 
 def test_simulated_measurements_are_what_the_operator_says():

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from somamba.data.simulate import coil_maps, complex_noise, smooth_phase
+from somamba.data.simulate import coil_maps, complex_noise, enlarge, smooth_phase, varied_coils
 
 
 def test_coil_maps_have_unit_norm_everywhere():
@@ -41,3 +41,21 @@ def test_the_same_seed_gives_the_same_draws():
     ):
         assert torch.equal(make(1), make(1))
         assert not torch.equal(make(1), make(2))
+
+
+def test_varied_coils_differ_in_strength_and_repeat():
+    maps = varied_coils(6, (20, 24), seed=4)
+    assert maps.shape == (6, 20, 24)
+    assert torch.equal(maps, varied_coils(6, (20, 24), seed=4))
+    assert all(coil.max() > 1.5 * coil.min() for coil in maps.abs())
+
+
+def test_varied_coils_are_the_same_field_on_every_grid():
+    coarse, fine = varied_coils(3, (33, 33), seed=2), varied_coils(3, (65, 65), seed=2)
+    torch.testing.assert_close(fine[:, ::2, ::2], coarse, atol=1e-5, rtol=1e-5)
+
+
+def test_a_plane_stays_a_plane_when_it_is_enlarged():
+    plane = torch.linspace(-1, 1, 9)[:, None] + torch.linspace(0, 3, 7)
+    expected = torch.linspace(-1, 1, 33)[:, None] + torch.linspace(0, 3, 25)
+    torch.testing.assert_close(enlarge(plane, (33, 25))[4:-4, 4:-4], expected[4:-4, 4:-4], atol=1e-5, rtol=0)

@@ -13,6 +13,7 @@ from somamba.physics.consistency import (
     ProximalConsistency,
     SoftConsistency,
     choose_consistency,
+    make_consistency,
     project,
     proximal,
     soften,
@@ -224,3 +225,12 @@ def test_what_cannot_be_is_refused():
         SoftConsistency(1)
     with pytest.raises(ConfigError, match="strength=0 must be positive"):
         ProximalConsistency(0)
+
+
+@pytest.mark.parametrize("name", CONSISTENCIES)
+def test_a_step_is_made_by_name_and_stops_as_told(name):
+    step = make_consistency(name, iterations=3, tolerance=0.5)
+    assert type(step) is CONSISTENCIES[name]
+    solvers = [part for part in step.modules() if isinstance(part, ProximalConsistency)]
+    assert all((solver.iterations, solver.tolerance) == (3, 0.5) for solver in solvers)
+    assert bool(solvers) == (name in ("auto", "proximal"))

@@ -39,6 +39,13 @@ def test_every_operator_is_linear(name, rng):
 
 
 @each_operator
+def test_the_short_way_there_and_back_is_the_long_one(name, rng):
+    operator, n_in, _ = OPERATORS[name]
+    x = complex_normal((2, n_in, 8, 6), rng)
+    torch.testing.assert_close(operator.gram(x), operator.adjoint(operator(x)))
+
+
+@each_operator
 def test_claims_of_isometry_are_true(name, rng):
     operator, n_in, _ = OPERATORS[name]
     is_what_it_says_it_is(operator, (2, n_in, 8, 6), rng)

@@ -5,7 +5,7 @@ import torch
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.fourier import PIECE, fft2c, ifft2c, power_spectrum
+from somamba.physics.fourier import PIECE, fft2c, ifft2c, mask_filter, power_spectrum
 
 SIZES = [(8, 8), (7, 9), (15, 18), (1, 5)]
 
@@ -62,3 +62,10 @@ def test_the_power_spectrum_is_the_squared_transform_of_all_channels(size, rng):
     assert power.dtype == torch.float64
     torch.testing.assert_close(power, spectrum.abs().square().sum(dim=1), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(power.sum(), grid.double().square().sum(), rtol=1e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("rows", [1, 15])
+def test_the_filter_of_a_mask_is_there_and_back_also_on_odd_grids(rows, rng):
+    image = torch.randn(2, 3, 15, 18, dtype=torch.complex128, generator=rng)
+    mask = torch.rand(2, 1, rows, 18, generator=rng) < 0.4
+    torch.testing.assert_close(mask_filter(image, mask), ifft2c(torch.where(mask, fft2c(image), 0)))

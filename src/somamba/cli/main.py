@@ -26,6 +26,7 @@ COMMANDS = Registry(
         "models": Command("somamba.cli.models", "the networks that can be built, with their size and cost"),
         "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
         "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
+        "demo": Command("somamba.cli.demo", "reconstruct the bundled real scan: a table, a picture, a page"),
         "inspect": Command("somamba.cli.inspect", "what a file with a scan is, and how it is understood"),
         "reconstruct": Command("somamba.cli.reconstruct", "images from undersampled scans, one file or thousands"),
         "train": Command("somamba.cli.train", "train a model as a recipe says; --resume goes on, --dry-run only tells"),

@@ -54,7 +54,13 @@ def _data_config(trained: Trained, options: Namespace) -> DataConfig:
     if config is None or config.dataset != options.dataset or options.protocol not in (None, config.protocol):
         config = DataConfig(dataset=options.dataset, protocol=options.protocol or "magnitude")
     if options.acceleration is not None:
-        config = replace(config, acceleration=options.acceleration)
+        config = config.accelerated(options.acceleration)
+    elif config.variety is not None:
+        low, high = config.variety.acceleration
+        raise ConfigError(
+            f"{options.checkpoint} was trained for accelerations from {low:g} to {high:g}: say at which one to measure "
+            "it, such as --acceleration 4."
+        )
     config = replace(config, path=str(options.data), cache=None if options.cache is None else str(options.cache))
     if trained.protocol not in (None, config.protocol) and not options.force:
         raise ConfigError(

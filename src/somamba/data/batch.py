@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
@@ -54,9 +55,11 @@ class Batch:
 
 
 def collate(samples: Sequence[Sample]) -> Batch:
-    """Stack samples of one size."""
+    """Stack samples of one size; with maps, a coil that only some of them have sees and measures nothing."""
     if not samples:
         raise DataError("A batch needs at least one sample.")
+    if all(sample.maps is not None for sample in samples):
+        samples = [_with_coils(sample, max(len(other.kspace) for other in samples)) for sample in samples]
     shapes = {tuple(sample.kspace.shape) for sample in samples}
     if len(shapes) > 1:
         raise DataError(
@@ -74,3 +77,11 @@ def collate(samples: Sequence[Sample]) -> Batch:
         case_ids=tuple(sample.case_id for sample in samples),
         slices=tuple(sample.slice for sample in samples),
     )
+
+
+def _with_coils(sample: Sample, count: int) -> Sample:
+    """The same sample with blind coils behind its own, up to ``count``."""
+    blind = (0, 0, 0, 0, 0, count - len(sample.kspace))
+    if sample.maps is None or not any(blind):
+        return sample
+    return replace(sample, kspace=F.pad(sample.kspace, blind), maps=F.pad(sample.maps, blind))

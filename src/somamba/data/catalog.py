@@ -1,4 +1,4 @@
-"""The benchmarks of the paper, and their multi-coil siblings: layout, splits, sizes, masks, terms of use."""
+"""The benchmarks of the paper, their multi-coil siblings, and brains free to learn from: layout, splits, terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers import acdc, cc359, fastmri, m4raw, prostate158
+from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, m4raw, prostate158
 from somamba.data.splits import ACDC_VALIDATION, divide
 from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
@@ -139,6 +139,23 @@ DATASETS = Registry(
             slices=Slices(),
             validation=20 / 139,
             terms=TERMS["prostate158"],
+        ),
+        "brain_t1w": Dataset(
+            title="OpenNeuro ds002748, T1-weighted brains, skull-stripped",
+            layout="PATH/sub-01/anat/sub-01_T1w.nii.gz or PATH/sub-01_T1w.nii.gz",
+            find=brain_t1w.find,
+            open_case=brain_t1w.open_case,
+            kspace=False,
+            # From 0.87 mm to 1.12 mm: the field of view of a head scan, with room for what was stripped off.
+            size=(224, 224),
+            fit="resize",
+            mask="equispaced",
+            slices=Slices(central=80),
+            validation=None,
+            licence="CC0",
+            citation="Bezmaternykh et al., Brain networks connectivity in mild to moderate depression: resting state "
+            "fMRI study with implications to nonpharmacological treatment, Neural Plasticity 2021, "
+            "doi:10.18112/openneuro.ds002748.v1.0.5",
         ),
     },
 )

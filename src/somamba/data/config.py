@@ -1,11 +1,12 @@
 """What is measured, on which data, how: the part of a recipe that concerns data."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from somamba.data.catalog import DATASETS, Dataset
+from somamba.data.variety import Variety
 from somamba.errors import ConfigError
 from somamba.physics.masks import CENTER_SHARE, MASKS
 
@@ -40,6 +41,9 @@ class DataConfig:
     """``raw`` only: add complex noise; the 99th percentile of the image over the standard deviation of either part."""
     phase_axis: Literal["x", "y"] = "x"
     """``raw`` only: the axis of k-space that was phase encoded; column masks undersample x, so ``y`` swaps the two."""
+    variety: Variety | None = None
+    """``raw`` on magnitude images only: draw masks, acceleration, coils, noise and anatomy within bounds, and do not
+    take them from the fields above."""
     cache: str | None = None
     """Folder of prepared slices; by default ``somamba`` in the user's cache folder. Safe to delete."""
 
@@ -62,7 +66,11 @@ class DataConfig:
                 f"Masks of kind {self.mask_kind!r} are the same for every seed, so they cannot be drawn per slice. "
                 f"Set masks: fixed, or choose mask: {' or '.join(DRAWN)}."
             )
-
+        if self.variety is not None and (self.protocol == "magnitude" or self.entry.kspace):
+            raise ConfigError(
+                "variety belongs to protocol 'raw' on a dataset of magnitude images: a measured scan has its own "
+                "coils and noise. Leave it out, or choose another dataset."
+            )
         if self.combine == "sense" and self.entry.kspace and self.mask_kind not in DRAWN:
             raise ConfigError(
                 f"Maps are estimated from fully acquired central columns, which masks of kind {self.mask_kind!r} lack. "
@@ -99,6 +107,11 @@ class DataConfig:
         """Whether every slice gets a mask of its own."""
         return (self.masks or {"magnitude": "fixed", "raw": "drawn"}[self.protocol]) == "drawn"
 
+    def accelerated(self, acceleration: float | int) -> "DataConfig":
+        """The same protocol at one acceleration, whatever was drawn before."""
+        variety = self.variety and replace(self.variety, acceleration=(acceleration, acceleration))
+        return replace(self, acceleration=acceleration, variety=variety)
+
     def preparation(self) -> dict[str, Any]:
         """What decides the prepared slices; masks, noise and simulated coils come later and cost little."""
         return {
@@ -125,6 +138,7 @@ class DataConfig:
             "n_coils": self.n_coils,
             "snr": self.snr,
             "seed": self.seed,
+            "variety": None if self.variety is None else asdict(self.variety),
         }
 
 

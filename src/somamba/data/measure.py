@@ -1,8 +1,6 @@
 """From a prepared slice to an undersampled measurement: the second half of each protocol. Pure functions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,59 +11,15 @@ from torch import Tensor
 
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
-from somamba.data.order import seed_of
+from somamba.data.draws import Draw, mask_for
 from somamba.data.simulate import coil_maps, complex_noise, smooth_phase
+from somamba.data.varied import varied
 from somamba.errors import DataError
 from somamba.physics.coils import combine
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
-from somamba.physics.masks import SamplingMask, make_mask
 from somamba.physics.scale import brightness, zero_filled_scale
 from somamba.registry import Registry
-
-SEEDS = 2**32
-"""How many seeds a mask can have."""
-WHOLE = ("spokes", "offset")
-"""Options of masks that are counts; a recipe may write them as 32.0."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Names everything that is drawn for one slice: the same names, the same draws."""
-
-    seed: int
-    epoch: int
-    case_id: str
-    slice: int
-
-    def of(self, what: str) -> int:
-        """The seed of something drawn anew for every slice and epoch."""
-        return seed_of(what, self.seed, self.epoch, self.case_id, self.slice)
-
-    def of_case(self, what: str) -> int:
-        """The seed of something that belongs to the examination, such as its coils."""
-        return seed_of(what, self.seed, self.case_id)
-
-
-def mask_for(shape: tuple[int, int], config: DataConfig, draw: Draw) -> SamplingMask:
-    """The mask of one slice: the fixed one, or one drawn for it."""
-    options = tuple(sorted(config.mask_options.items()))
-    if not config.draws_masks:
-        return _made(config.mask_kind, shape, float(config.acceleration), config.seed % SEEDS, options)
-    seed = draw.of("mask") % SEEDS
-    if config.mask_kind == "equispaced":
-        # Columns are at least this far apart, so every smaller offset is allowed.
-        options = tuple(sorted({**config.mask_options, "offset": seed % int(config.acceleration)}.items()))
-        seed = 0
-    return _made(config.mask_kind, shape, float(config.acceleration), seed, options)
-
-
-@lru_cache(maxsize=256)
-def _made(
-    kind: str, shape: tuple[int, int], acceleration: float, seed: int, options: tuple[tuple[str, float | int], ...]
-) -> SamplingMask:
-    whole = {name: int(value) if value == int(value) and name in WHOLE else value for name, value in options}
-    return make_mask(kind, shape=shape, acceleration=acceleration, seed=seed, **whole)
 
 
 def measure(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
@@ -85,6 +39,8 @@ def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
 
 def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
     """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image."""
+    if config.variety is not None:
+        return varied(values, config, config.variety, draw)
     full, maps, target = _measured(values, config) if values.ndim == 3 else _simulated(values, config, draw)
     # Columns a scanner never acquired count as such: they are no measurements of zero.
     acquired = (full != 0).any(dim=0).any(dim=0)

@@ -175,6 +175,15 @@ def _prostate158(plan: Plan) -> Written:
     return Written(name, plan.role, image=images)
 
 
+def _brain_t1w(plan: Plan) -> Written:
+    images = plan.images()
+    number = {"train": plan.number, "val": 8 * plan.number - 1, "test": 8 * plan.number}[plan.role]
+    name = f"sub-{number:02d}"
+    _nifti(plan.root / name / "anat" / f"{name}_T1w.nii.gz", images)
+    _nifti(plan.root / name / "func" / f"{name}_task-rest_bold.nii.gz", np.stack([images] * 2))
+    return Written(name, plan.role, image=images)
+
+
 WRITERS: Registry[Callable[[Plan], Written]] = Registry(
     "dataset",
     {
@@ -185,6 +194,7 @@ WRITERS: Registry[Callable[[Plan], Written]] = Registry(
         "acdc": _acdc,
         "m4raw": _m4raw,
         "prostate158": _prostate158,
+        "brain_t1w": _brain_t1w,
     },
 )
 

@@ -1,6 +1,7 @@
 """What a magnitude image has lost, made up again for protocol ``raw``: coils, a smooth phase, noise. All by seed."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ PHASE_ORDER = 3
 """Degree of the polynomial behind the phase: field inhomogeneity and flow are smooth on the scale of an image."""
 COIL_DISTANCE = 1.2
 """Distance of the coils from the centre, in half image widths: just outside the body."""
+COARSE = 24
+"""Rows and columns of the grid on which smooth fields are computed before they are enlarged: 80 times less work."""
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -30,6 +33,36 @@ def coil_maps(n_coils: int, shape: tuple[int, int], *, seed: int) -> Complex[Ten
     # The field of a small loop falls off with the distance, and its phase turns around it.
     maps = torch.polar(1 / (from_coil.abs().square() + 0.1), from_coil.angle() / 2 + angles[:, None, None])
     return (maps / torch.linalg.vector_norm(maps, dim=0)).to(torch.complex64)
+
+
+def varied_coils(n_coils: int, shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "coils y x"]:
+    """Coils as in `coil_maps`, but of drawn distance, size, strength and phase, and not normalised."""
+    draw = generator(seed)
+    angles = 2 * math.pi * (draw.uniform() + (np.arange(n_coils) + draw.uniform(-0.3, 0.3, n_coils)) / n_coils)
+    places = draw.uniform(1.1, 1.6) * draw.uniform(0.9, 1.1, n_coils) * np.exp(1j * angles)
+    y, x = np.meshgrid(*[np.linspace(-1, 1, COARSE)] * 2, indexing="ij")
+    from_coil = x + 1j * y - places[:, None, None]
+    # A plane of phase for every coil besides the turn around its loop: cables, receivers, position.
+    tilt = draw.normal(scale=0.5, size=(3, n_coils, 1, 1)) * np.array([2 * math.pi, 1, 1])[:, None, None, None]
+    phase = draw.uniform(0, 1) * np.angle(from_coil / -places[:, None, None]) + tilt[0] + tilt[1] * y + tilt[2] * x
+    strength = draw.uniform(0.7, 1.3, (n_coils, 1, 1)) / (np.abs(from_coil) ** 2 + draw.uniform(0.05, 0.5))
+    maps = torch.from_numpy(np.stack([strength * np.cos(phase), strength * np.sin(phase)])).float()
+    return torch.complex(*enlarge(maps, shape))
+
+
+def enlarge(field: Float[Tensor, "*fields rows columns"], shape: tuple[int, int]) -> Float[Tensor, "*fields y x"]:
+    """A smooth field on a finer grid with the same corners, by cubic interpolation."""
+    rows, columns = (_finer(n, size) for n, size in zip(field.shape[-2:], shape, strict=True))
+    return rows @ field @ columns.mT
+
+
+@lru_cache(maxsize=16)
+def _finer(n: int, size: int) -> Float[Tensor, "size n"]:
+    """What every point of a line of ``n`` contributes to those of a line of ``size``: Keys' cubic, exact for planes."""
+    far = (torch.linspace(0, n - 1, size)[:, None] - torch.arange(n)).abs()
+    inner, outer = 1 + far**2 * (1.5 * far - 2.5), 2 - far * (4 - far * (2.5 - 0.5 * far))
+    weights = torch.where(far < 1, inner, torch.where(far < 2, outer, 0))
+    return weights / weights.sum(dim=1, keepdim=True)
 
 
 def smooth_phase(shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "y x"]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
+from somamba.models.cg_sense import CGSense, CGSenseConfig
 from somamba.models.fps_former.config import FpsFormerConfig
 from somamba.models.fps_former.model import FpsFormer
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
@@ -55,6 +56,13 @@ MODELS: Registry[Entry] = Registry(
     "model",
     {
         "zero_filled": Entry(ZeroFilledConfig(), ZeroFilled, "the adjoint A^H y, no network", "-"),
+        "cg_sense": Entry(
+            CGSenseConfig(),
+            CGSense,
+            "least squares by conjugate gradients, no network",
+            "Pruessmann et al., Advances in sensitivity encoding with arbitrary k-space trajectories, MRM 2001",
+            "-",
+        ),
         **{
             name: Entry(config, SOMamba, _SUMMARIES[name], _SO_MAMBA, "no public code")
             for name, config in VARIANTS.items()

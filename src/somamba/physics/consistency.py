@@ -75,7 +75,7 @@ def proximal(
         raise InputError(f"The proximal strength must be positive, got {s.min().item():g}. For none use 'hard'.")
 
     def normal(image: Tensor) -> Tensor:
-        return A.adjoint(A(image)) + s * image
+        return A.gram(image) + s * image
 
     @torch.no_grad()
     def solve(right: Tensor) -> Tensor:
@@ -202,9 +202,10 @@ class AutoConsistency(Consistency):
     The proximal strength is fixed here: a parameter that single-coil data never reach would break distributed training.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, iterations: int = 100, tolerance: int | float = 1e-6) -> None:
         super().__init__()
-        self.steps = nn.ModuleDict({"hard": HardConsistency(), "proximal": ProximalConsistency(learned=False)})
+        step = ProximalConsistency(learned=False, iterations=iterations, tolerance=tolerance)
+        self.steps = nn.ModuleDict({"hard": HardConsistency(), "proximal": step})
 
     @override
     def forward(self, x: Images, y: KSpace, A: LinearOperator) -> Images:
@@ -215,6 +216,14 @@ CONSISTENCIES: Registry[type[Consistency]] = Registry(
     "data consistency",
     {"auto": AutoConsistency, "hard": HardConsistency, "soft": SoftConsistency, "proximal": ProximalConsistency},
 )
+
+
+def make_consistency(name: str, *, iterations: int, tolerance: int | float) -> Consistency:
+    """Build the entry of this name; those that solve by conjugate gradients stop as told, see `proximal`."""
+    kind = CONSISTENCIES[name]
+    if kind is AutoConsistency or kind is ProximalConsistency:
+        return kind(iterations=iterations, tolerance=tolerance)
+    return kind()
 
 
 def choose_consistency(name: str, A: LinearOperator) -> str:

@@ -7,8 +7,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from somamba.errors import InputError
-from somamba.physics.fourier import check_precision, fft2c, ifft2c
-from somamba.physics.operator import LinearOperator
+from somamba.physics.fourier import check_precision, fft2c, ifft2c, mask_filter
+from somamba.physics.operator import Composed, LinearOperator
 from somamba.shapes import CoilImages, Image, KSpace, Mask
 
 
@@ -66,14 +66,33 @@ class Sampling(LinearOperator):
     def adjoint(self, y: KSpace) -> KSpace:
         return self(y)
 
+    @override
+    def gram(self, x: KSpace) -> KSpace:
+        return self(x)
+
     @property
     @override
     def partial_isometry(self) -> bool:
         return True
 
     @override
+    def __matmul__(self, inner: LinearOperator) -> LinearOperator:
+        return SampledFourier(self, inner) if isinstance(inner, Fourier) else super().__matmul__(inner)
+
+    @override
     def __repr__(self) -> str:
         return f"Sampling({'×'.join(map(str, self.mask.shape))}, {int(self.mask.sum())} acquired)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledFourier(Composed):
+    """M F, whose ``F^H M F`` is a filter: cheaper than there and back, most of all where whole columns are acquired."""
+
+    outer: Sampling
+
+    @override
+    def gram(self, x: CoilImages) -> CoilImages:
+        return mask_filter(x, self.outer.mask)
 
 
 def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:

@@ -3,7 +3,7 @@
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
-from torch.fft import fft2, fftshift, ifft2, ifftshift, rfft2
+from torch.fft import fft2, fftn, fftshift, ifft2, ifftn, ifftshift, rfft2
 
 from somamba.errors import InputError
 
@@ -24,6 +24,17 @@ def ifft2c(kspace: Tensor) -> Tensor:
     """k-space to image; the adjoint, and the inverse, of `fft2c`."""
     check_precision(kspace, "k-space")
     return fftshift(ifft2(ifftshift(kspace, dim=YX), norm="ortho"), dim=YX)
+
+
+def mask_filter(image: Tensor, mask: Tensor) -> Tensor:
+    """``ifft2c(where(mask, fft2c(image), 0))``, in short.
+
+    The shifts cancel, and so does the transform along rows if the mask is (.., 1, x): one axis is left of two.
+    """
+    check_precision(image, "an image")
+    axes = YX[1:] if mask.shape[-2] == 1 else YX
+    kept = ifftshift(mask, dim=axes).to(image.real.dtype)
+    return ifftn(fftn(image, dim=axes) * kept, dim=axes)
 
 
 def power_spectrum(grid: Float[Tensor, "batch rows columns channels"]) -> Float64[Tensor, "batch rows columns"]:

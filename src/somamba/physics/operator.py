@@ -23,6 +23,10 @@ class LinearOperator(ABC):
     def adjoint(self, y: Tensor) -> Tensor:
         """Apply the adjoint: ``<A x, y> == <x, A.adjoint(y)>``."""
 
+    def gram(self, x: Tensor) -> Tensor:
+        """Apply ``A^H A``; operators that know a shorter way take it."""
+        return self.adjoint(self(x))
+
     @property
     def unitary(self) -> bool:
         """Whether the adjoint is also the inverse."""
@@ -64,6 +68,10 @@ class Composed(LinearOperator):
     @override
     def adjoint(self, y: Tensor) -> Tensor:
         return self.inner.adjoint(self.outer.adjoint(y))
+
+    @override
+    def gram(self, x: Tensor) -> Tensor:
+        return self.inner.adjoint(self.outer.gram(self.inner(x)))
 
     @property
     @override

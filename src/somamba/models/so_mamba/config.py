@@ -132,12 +132,16 @@ class SOMambaConfig:
     """Hand features from group to group besides the image."""
     consistency: Literal["auto", "hard", "soft", "proximal"] = "auto"
     """Data consistency after each group; auto is hard without sensitivity maps and proximal with them."""
+    gradients: int = 100
+    """With sensitivity maps: the most iterations of conjugate gradients in one data consistency."""
+    gradients_tolerance: float = 1e-6
+    """They stop earlier at this residual, relative to the first."""
     recompute: bool = False
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
     def __post_init__(self) -> None:
         check_words(self)
-        check_at_least(self, groups=1, units=1, channels=2, patch=1, d_model=1, coils=1, outlet_ratio=0)
+        check_at_least(self, groups=1, units=1, channels=2, patch=1, d_model=1, coils=1, outlet_ratio=0, gradients=1)
         inner = self.mixer.expand * self.d_model
         if inner % self.mixer.d_head:
             raise ConfigError(

@@ -14,7 +14,7 @@ from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.unit import Unit
 from somamba.physics.channels import to_channels, to_complex
-from somamba.physics.consistency import CONSISTENCIES
+from somamba.physics.consistency import make_consistency
 from somamba.physics.operator import LinearOperator
 from somamba.shapes import Grid, Images, KSpace
 
@@ -62,7 +62,9 @@ class Group(nn.Module):
         orders = [config.scan_orders[i % len(config.scan_orders)] for i in range(config.units)]
         self.units = nn.ModuleList(Unit(config, order) for order in orders)
         self.decode = Decoder(config.coils, config.patch, config.channels)
-        self.consistency = CONSISTENCIES[config.consistency]()
+        self.consistency = make_consistency(
+            config.consistency, iterations=config.gradients, tolerance=config.gradients_tolerance
+        )
         self.recompute = config.recompute
 
     def forward(self, x: Images, y: KSpace, A: LinearOperator, carried: Grid | None) -> tuple[Images, Grid]:

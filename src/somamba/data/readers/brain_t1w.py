@@ -1,0 +1,63 @@
+"""T1-weighted brains of OpenNeuro ds002748, NIfTI (Bezmaternykh et al. 2021): skull-stripped magnitudes, CC0.
+
+``sub-01/anat/sub-01_T1w.nii.gz`` as BIDS has it, or all files in one folder. Slices are axial, as stored. There is no
+official split: of every eight subjects the eighth is for testing and the seventh for validation, so a copy with some
+subjects missing keeps the same parts.
+"""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.files import inspect, read
+from somamba.errors import DataError
+
+IMAGE = re.compile(r"(sub-(\d+))_T1w\.nii\.gz")
+PERIOD = 8
+
+
+def find(root: Path) -> Listing:
+    """List the T1-weighted volumes, in the layout of BIDS or side by side."""
+    if not root.is_dir():
+        raise DataError(
+            f"{root} is not a folder. ds002748 is expected there, with sub-01/anat/sub-01_T1w.nii.gz inside."
+        )
+    entries: list[Entry] = []
+    left_out: list[LeftOut] = []
+    for path in sorted([*root.glob("*.nii.gz"), *root.glob("sub-*/*/*.nii.gz")]):
+        name = IMAGE.fullmatch(path.name)
+        if name is None:
+            left_out.append(LeftOut(name=path.name, reason="not a T1-weighted volume"))
+            continue
+        subject = name[1]
+        entries.append(Entry(id=subject, subject=subject, role=role_of(int(name[2])), files=(path,), root=root))
+    return Listing(entries=tuple(entries), left_out=tuple(left_out))
+
+
+def role_of(number: int) -> Role:
+    """The part that a subject belongs to, by its number alone."""
+    if number % PERIOD == 0:
+        return "test"
+    return "val" if number % PERIOD == PERIOD - 1 else "train"
+
+
+def open_case(entry: Entry) -> Case | LeftOut:
+    """Check one volume and return its case."""
+    (path,) = entry.files
+    info = inspect(path)
+    voxel = info.voxel
+    return Case(
+        id=entry.id,
+        source=str(path),
+        image=Volume(shape=info.array("image", axes=3, kinds="f").shape, read=partial(read_image, path), itemsize=4),
+        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
+    )
+
+
+def read_image(path: Path, start: int, stop: int) -> NDArray[np.float32]:
+    """Slices of the volume."""
+    return read(path, "image", start, stop)

@@ -1,0 +1,73 @@
+"""One scan of many: protocol ``raw`` with everything drawn that differs between scanners, patients and protocols."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from somamba.data.anatomy import Anatomy, vary
+from somamba.data.batch import Sample
+from somamba.data.config import DataConfig
+from somamba.data.draws import Draw, mask_for
+from somamba.data.simulate import complex_noise, generator, smooth_phase, varied_coils
+from somamba.data.variety import Variety
+from somamba.physics.encoding import Coils, Fourier, Sampling
+from somamba.physics.scale import brightness, zero_filled_scale
+
+
+def varied(values: NDArray[Any], config: DataConfig, variety: Variety, draw: Draw) -> Sample:
+    """Draw a scan of one magnitude image and measure it."""
+    image = torch.from_numpy(np.array(values, dtype=np.float32))
+    shape = (image.shape[0], image.shape[1])
+    config = drawn_config(config, variety, shape[1], draw)
+    anatomy = Anatomy(image.to(torch.complex64), torch.ones(shape, dtype=torch.bool))
+    if variety.anatomy:
+        anatomy = vary(image, seed=draw.of("anatomy"), scalp=variety.scalp)
+    coils = varied_coils(config.n_coils, shape, seed=draw.of("coils"))
+    norm = (coils.real.square() + coils.imag.square()).sum(dim=0).sqrt()
+    x = anatomy.image * smooth_phase(shape, seed=draw.of("phase"))
+    if variety.anatomy:
+        # Maps have unit norm over the coils, as estimated ones do; so the shading by the coils is part of the image.
+        x = x * (norm / norm.max()) ** generator(draw.of("shading")).uniform(0, 0.7)
+    # Estimated maps are zero where there is no object.
+    maps = coils * torch.where(anatomy.support, 1 / norm, 0)
+    target = x.abs()[None]
+    mask = mask_for(shape, config, draw).tensor()
+    A = Sampling(mask) @ Fourier() @ Coils(maps[None])
+    kspace = A(x[None, None])
+    if config.snr is not None:
+        columns = mask[0, 0, 0]
+        noise = complex_noise(
+            (len(maps), shape[0], int(columns.sum())), brightness(target) / config.snr, seed=draw.of("noise")
+        )
+        kspace[..., columns] += noise
+    scale = zero_filled_scale(kspace, A)
+    return Sample(
+        kspace=kspace[0] / scale,
+        mask=mask[0],
+        maps=maps if config.combine == "sense" else None,
+        target=target / scale,
+        scale=scale,
+        case_id=draw.case_id,
+        slice=draw.slice,
+    )
+
+
+def drawn_config(config: DataConfig, variety: Variety, width: int, draw: Draw) -> DataConfig:
+    """The configuration of one slice of so many columns: a number within every bound."""
+    numbers = generator(draw.of("variety"))
+    acceleration = float(numbers.uniform(*variety.acceleration))
+    lines = min(int(numbers.integers(*variety.calibration, endpoint=True)), int(width / acceleration / 2))
+    return replace(
+        config,
+        mask=variety.masks[numbers.integers(len(variety.masks))],
+        masks="drawn",
+        acceleration=acceleration,
+        mask_options={"center_fraction": lines / width},
+        n_coils=int(numbers.integers(*variety.coils, endpoint=True)),
+        snr=math.exp(numbers.uniform(*np.log(variety.snr))),
+        variety=None,
+    )

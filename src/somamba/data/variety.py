@@ -1,0 +1,38 @@
+"""What differs from scan to scan, and within which bounds it is drawn, so that one network holds on many scanners."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from somamba.errors import ConfigError
+from somamba.options import check_words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variety:
+    """Bounds of what is drawn anew for every slice and epoch, ends included."""
+
+    masks: tuple[Literal["equispaced", "random"], ...] = ("equispaced", "random")
+    """Kinds of mask, equally likely."""
+    acceleration: tuple[float | int, float | int] = (3, 8)
+    """All columns over acquired ones, the calibration lines among them."""
+    calibration: tuple[int, int] = (16, 32)
+    """Fully acquired columns around the centre; at most half of the acquired ones, whatever is drawn."""
+    coils: tuple[int, int] = (4, 16)
+    """How many coils receive, on rings of many distances and sizes."""
+    snr: tuple[float | int, float | int] = (25, 250)
+    """Image over noise as in ``DataConfig.snr``; equally likely on a logarithmic scale."""
+    anatomy: bool = True
+    """Turn, mirror, zoom and shift the image, change its contrast and shading."""
+    scalp: float | int = 0.75
+    """How often a brain without its skull gets fluid, skull and scalp around it."""
+
+    def __post_init__(self) -> None:
+        check_words(self)
+        if not self.masks:
+            raise ConfigError("variety.masks is empty; name equispaced, random or both.")
+        for name, smallest in {"acceleration": 1, "calibration": 1, "coils": 1, "snr": 1e-6}.items():
+            low, high = getattr(self, name)
+            if not smallest <= low <= high:
+                raise ConfigError(f"variety.{name}=({low}, {high}) must rise, from {smallest:g} at least.")
+        if not 0 <= self.scalp <= 1:
+            raise ConfigError(f"variety.scalp={self.scalp} is a share of the slices, 0 to 1.")

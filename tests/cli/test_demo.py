@@ -1,0 +1,42 @@
+"""``somamba demo`` from the outside, on the real sample."""
+
+import pytest
+import torch
+
+from somamba.cli import demo
+from somamba.errors import StorageError
+from somamba.inference.scans.opening import open_scan
+
+pytest.importorskip("matplotlib")
+
+
+def test_the_sample_is_a_complete_scan_with_its_licence():
+    scan = open_scan(demo.SAMPLE)
+    assert (scan.coils, scan.shape, scan.slices) == (13, (224, 224), 1)
+    assert scan.sampling(0).complete
+    assert "Apache License" in demo.SAMPLE.with_name("LICENSE.pyqmri").read_text()
+    assert demo.SAMPLE.stat().st_size < 3e6
+
+
+def test_the_sample_is_the_scan_it_was_made_from(shared_data):
+    whole = open_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy").kspace(0).to(torch.complex128)
+    stored = open_scan(demo.SAMPLE).kspace(0).to(torch.complex128)
+    factor = torch.vdot(stored.flatten(), whole.flatten()) / torch.linalg.vector_norm(stored) ** 2
+    error = (factor * stored - whole).abs().square().mean().sqrt()
+    assert error < 1e-3 * whole.abs().square().mean().sqrt()
+
+
+def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsys):
+    demo.main(["-o", str(tmp_path / "out"), "--acceleration", "4"])
+    text = capsys.readouterr().out
+    assert "56 of 224 columns" in text
+    assert "zero_filled" in text
+    assert "cg_sense" in text
+    assert str(tmp_path / "out" / "demo.html") in text
+    assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_place_that_cannot_be_written_is_said_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="Try -o FOLDER"):
+        demo.main(["-o", str(tmp_path / "file" / "out")])

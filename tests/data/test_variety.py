@@ -1,0 +1,23 @@
+"""Bounds that cannot be meant are refused."""
+
+import pytest
+
+from somamba.data.variety import Variety
+from somamba.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"acceleration": (8, 3)}, r"variety.acceleration=\(8, 3\) must rise"),
+        ({"acceleration": (0.5, 3)}, "from 1 at least"),
+        ({"coils": (0, 3)}, "variety.coils"),
+        ({"snr": (0, 100)}, "variety.snr"),
+        ({"snr": (float("nan"), 100)}, "variety.snr"),
+        ({"masks": ()}, "variety.masks is empty"),
+        ({"scalp": 1.5}, "variety.scalp=1.5 is a share"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(wrong, message):
+    with pytest.raises(ConfigError, match=message):
+        Variety(**wrong)
