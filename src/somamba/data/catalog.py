@@ -152,10 +152,7 @@ DATASETS = Registry(
             mask="equispaced",
             slices=Slices(central=80),
             validation=None,
-            licence="CC0",
-            citation="Bezmaternykh et al., Brain networks connectivity in mild to moderate depression: resting state "
-            "fMRI study with implications to nonpharmacological treatment, Neural Plasticity 2021, "
-            "doi:10.18112/openneuro.ds002748.v1.0.5",
+            terms=TERMS["brain_t1w"],
         ),
     },
 )

@@ -38,4 +38,10 @@ TERMS = {
         "Adams et al., Prostate158: an expert-annotated 3T MRI dataset and algorithm for prostate cancer detection, "
         "Computers in Biology and Medicine 148, 2022",
     ),
+    "brain_t1w": Terms(
+        "CC0",
+        "Bezmaternykh et al., Brain networks connectivity in mild to moderate depression: resting state fMRI study "
+        "with implications to nonpharmacological treatment, Neural Plasticity 2021, "
+        "doi:10.18112/openneuro.ds002748.v1.0.5",
+    ),
 }
