@@ -28,7 +28,7 @@ def spread(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
     """Hand every job to whichever machine is free; outcomes come as they are ready."""
     ray = require("ray", extra="cluster")
     with _connected(ray):
-        task = ray.remote(max_retries=RETRIES, **_needs(ray, hire))(carry_out)
+        task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, hire))(carry_out)
         sent = replace(hire, request=_located(hire.request))
         waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
         try:
