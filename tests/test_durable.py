@@ -149,7 +149,7 @@ def test_an_interrupt_leaves_no_temporary_file(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     replace_file(tmp_path / "x", b"old")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(os, "fsync", interrupted)
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         replace_file(tmp_path / "x", b"new")
     assert contents(tmp_path) == {"x": b"old"}

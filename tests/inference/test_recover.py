@@ -25,6 +25,7 @@ class Broken(Reconstructor):
     """A network that has lost its numbers."""
 
     def forward(self, y, A):
+        """Nothing but NaN."""
         return A.adjoint(y) * torch.nan
 
 

@@ -1,6 +1,6 @@
 """The library's front door: ``somamba.load(name).reconstruct(kspace)``, for arrays that are in memory already."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from somamba.inference.scans.sampling import find_sampling
 from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
 
-Array = TypeVar("Array", NDArray[np.complex64], Tensor)
+Array = TypeVar("Array", NDArray[Any], Tensor)
 UNCENTRED = Arrangement(corner=True, rolled=True)
 
 
@@ -36,8 +36,8 @@ class Pretrained:
     def reconstruct(
         self,
         kspace: Array,
-        maps: NDArray[np.complex64] | Tensor | None = None,
-        mask: NDArray[np.bool_] | Tensor | None = None,
+        maps: NDArray[Any] | Tensor | None = None,
+        mask: NDArray[Any] | Tensor | None = None,
         *,
         centred: bool = True,
         force: bool = False,
@@ -109,10 +109,8 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
     return Pretrained(open_weights(str(source)), device)
 
 
-def _complex(array: object, name: str) -> Tensor:
+def _complex(array: NDArray[Any] | Tensor, name: str) -> Tensor:
     """A copy in complex64 on the CPU."""
-    if not isinstance(array, np.ndarray | Tensor):
-        raise InputError(f"{name} must be a NumPy array or a torch tensor, got {type(array).__name__}.")
     values = torch.from_numpy(np.array(array)) if isinstance(array, np.ndarray) else array.detach().cpu()
     if not values.is_complex():
         raise InputError(
@@ -144,14 +142,14 @@ def _maps(maps: Tensor, slices: Tensor) -> Tensor:
     return maps
 
 
-def _mask(mask: NDArray[np.bool_] | Tensor, slices: Tensor) -> Tensor:
-    pattern = torch.as_tensor(np.asarray(mask.cpu() if isinstance(mask, Tensor) else mask))
-    pattern = pattern[None] if pattern.ndim == 1 else pattern
+def _mask(mask: NDArray[Any] | Tensor, slices: Tensor) -> Tensor:
+    given = torch.as_tensor(np.asarray(mask.cpu() if isinstance(mask, Tensor) else mask))
+    pattern = given[None] if given.ndim == 1 else given
     height, width = slices.shape[-2:]
     if pattern.ndim != 2 or pattern.shape[1] != width or pattern.shape[0] not in (1, height):
         raise InputError(
             f"A mask for k-space of {height} x {width} must be ({width},) or ({height}, {width}), got "
-            f"{tuple(pattern.shape)}."
+            f"{tuple(given.shape)}."
         )
     if not bool(((pattern == 0) | (pattern == 1)).all()) or not bool(pattern.any()):
         raise InputError("A mask must hold 0 and 1, with 1 where a sample was acquired: mask != 0 marks those.")

@@ -1,0 +1,134 @@
+"""Jobs go on after a bad one, skip what is there, and say how they ended."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inference.checkpoints import save_tiny
+from inference.scans.made import coil_kspace, columns, write_cfl
+from somamba.errors import DataError, InputError
+from somamba.evaluation.metrics import score
+from somamba.inference import jobs as module
+from somamba.inference.jobs import Hire, Request, fingerprint, local
+from somamba.inference.plan import plan
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.writers.writing import read_provenance
+
+PLAIN = Request(weights="zero_filled")
+
+
+@pytest.fixture
+def scan(tmp_path):
+    np.save(tmp_path / "scan.npy", coil_kspace(1))
+    return tmp_path / "scan.npy"
+
+
+def run(jobs, request, **options):
+    told = []
+    hire = Hire(request=request, device="cpu", **options)
+    outcomes = list(local(jobs, hire, lambda job, done, slices: told.append((job.source.name, done, slices))))
+    return outcomes, told
+
+
+def test_a_bad_file_does_not_stop_the_others(scan, tmp_path):
+    (tmp_path / "bad.h5").write_bytes(b"no HDF5 at all")
+    jobs = plan([str(tmp_path / "bad.h5"), str(tmp_path / "missing.npy"), str(scan)], tmp_path / "out", ["npy"])
+    outcomes, told = run(jobs, PLAIN)
+    assert [outcome.state for outcome in outcomes] == ["failed", "failed", "done"]
+    assert "bad.h5" in outcomes[0].reason
+    assert "No such file" in outcomes[1].reason
+    assert told == [("scan.npy", 1, 1)]
+    assert outcomes[2].slices == 1
+
+
+def test_a_fault_of_our_own_does_not_stop_the_others_either(scan, tmp_path, monkeypatch):
+    def wrong(*_arguments, **_options):
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr(module, "reconstruct", wrong)
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "out"), PLAIN)
+    assert "ZeroDivisionError: nothing to divide by. This is not foreseen" in outcome.reason
+
+
+def test_what_is_there_is_skipped_until_anything_changes(scan, tmp_path):
+    jobs = plan([str(scan)], tmp_path / "out", ["npy", "h5"])
+
+    def state(request):
+        return run(jobs, request)[0][0].state
+
+    assert [state(PLAIN), state(PLAIN)] == ["done", "there"]
+    assert state(replace(PLAIN, again=True)) == "done"
+    accelerated = replace(PLAIN, undersampling=Undersampling(acceleration=2))
+    assert [state(accelerated), state(accelerated), state(PLAIN)] == ["done", "there", "done"]
+    network = replace(PLAIN, weights=str(save_tiny(tmp_path / "weights")))
+    assert [state(network), state(network)] == ["done", "there"]
+    np.save(scan, 2 * coil_kspace(1))
+    assert [state(network), state(network)] == ["done", "there"]
+    (tmp_path / "out" / "scan.h5").unlink()
+    assert [state(network), state(network)] == ["done", "there"]
+
+
+def test_results_say_how_they_were_made(scan, tmp_path):
+    jobs = plan([str(scan)], tmp_path / "out.npy")
+    request = replace(PLAIN, undersampling=Undersampling(acceleration=2))
+    (outcome,), _ = run(jobs, request, judge=score)
+    record = read_provenance(tmp_path / "out.npy")
+    assert record["request"]["input"] == fingerprint(scan)
+    assert record["input"] == "scan.npy"
+    assert record["code"]["torch"]
+    assert record["scores"] == outcome.scores
+    assert 10 < outcome.scores["zero_filled"]["psnr"] < 60
+    (again,), _ = run(jobs, request, judge=score)
+    assert (again.state, again.scores) == ("there", outcome.scores)
+
+
+def test_scores_are_means_over_slices_with_signal(tmp_path):
+    one = coil_kspace(1)
+    np.save(tmp_path / "a.npy", np.stack([one, 0 * one, 5 * one]))
+    request = Request(weights=str(save_tiny(tmp_path / "w")), undersampling=Undersampling(acceleration=2))
+    (outcome,), _ = run(plan([str(tmp_path / "a.npy")], tmp_path / "a_out.npy"), request, judge=score)
+    assert outcome.state == "done", outcome.reason
+    assert (outcome.slices, outcome.empty) == (3, 1)
+    assert outcome.scores.keys() == {"so_mamba", "zero_filled"}
+    assert outcome.scores["so_mamba"]["psnr"] != outcome.scores["zero_filled"]["psnr"]
+
+
+def test_a_foreign_file_in_the_way_is_kept_and_told_before_any_work(scan, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scan.npy").write_bytes(b"precious")
+    monkeypatch.setattr(module, "reconstruct", lambda *_a, **_o: pytest.fail("it was reconstructed"))
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "out", ["npy"]), PLAIN)
+    assert outcome.state == "failed"
+    assert "is not replaced by a result" in outcome.reason
+    assert (tmp_path / "out" / "scan.npy").read_bytes() == b"precious"
+
+
+def test_an_interrupt_ends_the_run_and_leaves_nothing_half(scan, tmp_path):
+    def interrupted(_job, _done, _slices):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(local(plan([str(scan)], tmp_path / "out"), Hire(request=PLAIN, device="cpu"), interrupted))
+    assert not (tmp_path / "out").exists()
+
+
+def test_weights_that_are_not_there_are_one_error(scan, tmp_path):
+    with pytest.raises(InputError, match="neither a checkpoint"):
+        run(plan([str(scan)], tmp_path / "out"), Request(weights="nothing"))
+
+
+def test_both_files_of_a_pair_make_the_fingerprint(tmp_path):
+    path = write_cfl(tmp_path / "a.cfl", columns(coil_kspace(), 2, 8), (24, 32, 1, 3))
+    first = fingerprint(path)
+    header = path.with_suffix(".hdr")
+    header.write_text(header.read_text().replace("phantom", "other"))
+    assert fingerprint(path) != first
+    header.unlink()
+    with pytest.raises(DataError, match=r"a\.hdr: cannot be read"):
+        fingerprint(path)
+
+
+def test_maps_are_part_of_what_decides_a_result(tmp_path):
+    np.save(tmp_path / "maps.npy", coil_kspace())
+    assert replace(PLAIN, maps=tmp_path / "maps.npy").options() != PLAIN.options()

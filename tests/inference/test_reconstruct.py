@@ -1,0 +1,197 @@
+"""A scan becomes a reconstruction slice by slice; what cannot be done is refused with the slice and the remedy."""
+
+from dataclasses import replace
+
+import nibabel
+import numpy as np
+import pytest
+import torch
+
+from inference.checkpoints import tiny
+from inference.scans.made import coil_kspace, columns, lines_of, picture, write_cfl, write_mrd
+from somamba.data.case import Volume
+from somamba.errors import InputError
+from somamba.inference.reconstruct import COMPLETE, reconstruct, stem
+from somamba.inference.scans.opening import open_scan
+from somamba.inference.trained import open_model
+from somamba.inference.undersampling import Undersampling
+
+ZERO_FILLED = open_model("zero_filled")
+HALF = Undersampling(acceleration=2, calibration=8)
+
+
+def save(path, array):
+    np.save(path, array)
+    return open_scan(path)
+
+
+@pytest.fixture
+def full(tmp_path):
+    """Two slices between two empty ones, four coils, fully sampled."""
+    one = coil_kspace(4)
+    return save(tmp_path / "full.npy", np.stack([np.zeros_like(one), one, 2 * one, np.zeros_like(one)]))
+
+
+@pytest.fixture
+def magnitudes(tmp_path):
+    image = picture(32, 24).numpy()
+    nibabel.Nifti1Image(np.stack([image, 3 * image + 1], axis=-1).swapaxes(0, 1), np.eye(4)).to_filename(
+        tmp_path / "image.nii.gz"
+    )
+    return open_scan(tmp_path / "image.nii.gz")
+
+
+def test_empty_slices_are_zero_and_listed(full):
+    seen = []
+    made = reconstruct(full, ZERO_FILLED, watch=seen.append)
+    assert made.images.shape == (4, 32, 24)
+    assert made.provenance["empty_slices"] == [0, 3]
+    assert not made.images[[0, 3]].any()
+    np.testing.assert_allclose(made.images[2], 2 * made.images[1], rtol=1e-4, atol=1e-5)
+    assert [one is None for one in seen] == [True, False, False, True]
+    assert COMPLETE in made.provenance["notes"]
+
+
+def test_a_full_scan_shows_the_object(full):
+    image = np.abs(reconstruct(full, ZERO_FILLED).images[1])
+    inside = picture().numpy() > 0
+    np.testing.assert_allclose(image[inside], picture().numpy()[inside], atol=0.25)
+
+
+def test_the_network_is_run_and_named(full, tmp_path):
+    trained = tiny(tmp_path)
+    made, plain = (reconstruct(full, one, undersampling=HALF) for one in (trained, ZERO_FILLED))
+    assert np.abs(made.images - plain.images).max() > 0.05 * np.abs(plain.images).max()
+    facts = made.provenance
+    assert (facts["model"], facts["weights"], facts["protocol"]) == ("so_mamba", trained.weights, "raw")
+    assert (facts["coils"], facts["coil_maps"], facts["undersampling"]["acceleration"]) == (4, "ESPIRiT", 2)
+
+
+def test_undersampling_gives_the_truth_and_the_zero_filled_image(full):
+    seen = []
+    made = reconstruct(full, ZERO_FILLED, undersampling=HALF, watch=seen.append)
+    one = seen[1]
+    assert np.array_equal(one.image, one.zero_filled)
+    assert np.array_equal(one.image, made.images[1])
+    assert 1.5 < one.acceleration < 2.5
+    error = np.linalg.norm(one.image - one.whole) / np.linalg.norm(one.whole)
+    assert 0.02 < error < 0.5
+
+
+def test_maps_come_from_what_is_left_of_an_undersampled_scan(full):
+    """More than six columns are needed, and the scan has them all, but a scanner would not have acquired them."""
+    with pytest.raises(InputError, match=r"slice 1: Coil maps cannot be estimated from the 32 rows x 4 columns"):
+        reconstruct(full, ZERO_FILLED, undersampling=Undersampling(acceleration=4, calibration=4, mask="random"))
+
+
+def test_an_undersampled_scan_cannot_be_accelerated(tmp_path):
+    scan = save(tmp_path / "a.npy", columns(coil_kspace(), 2, 8))
+    assert reconstruct(scan, ZERO_FILLED).provenance["acceleration"] == pytest.approx(24 / 16)
+    with pytest.raises(InputError, match=r"a.npy, slice 0: it is undersampled already.*Leave --accelerate out"):
+        reconstruct(scan, ZERO_FILLED, undersampling=HALF)
+
+
+def test_given_maps_are_used_whatever_their_scale(full):
+    from somamba.data.simulate import coil_maps
+
+    maps = 7 * coil_maps(4, (32, 24), seed=1).numpy()
+    scan = replace(full, coil_maps=Volume(shape=(1, *maps.shape), read=lambda _start, _stop: maps[None]))
+    made = reconstruct(scan, ZERO_FILLED)
+    np.testing.assert_allclose(np.abs(made.images[1]), picture().numpy(), atol=1e-4)
+    assert made.provenance["coil_maps"] == "given"
+
+
+def test_a_separate_calibration_scan_is_used(full):
+    few = np.zeros((4, 4, 32, 24), np.complex64)
+    few[1:3, :, :, ::2] = full.volume.read(1, 3)[..., ::2]
+    scan = replace(full, volume=Volume(shape=few.shape, read=lambda start, stop: few[start:stop]))
+    with pytest.raises(InputError, match="Coil maps cannot be estimated"):
+        reconstruct(scan, ZERO_FILLED)
+    assert reconstruct(replace(scan, reference=full.volume), ZERO_FILLED).images[1].any()
+
+
+def test_one_coil_needs_no_maps(tmp_path):
+    made = reconstruct(save(tmp_path / "a.npy", columns(coil_kspace(1), 8, 2)), tiny(tmp_path))
+    assert made.provenance["coil_maps"] == "none, one coil"
+    assert made.images.any()
+
+
+def test_a_scan_in_which_nothing_can_be_seen_is_refused(full):
+    blind = Volume(shape=(1, 4, 32, 24), read=lambda _start, _stop: np.zeros((1, 4, 32, 24), np.complex64))
+    with pytest.raises(InputError, match="no signal in it: the coil maps are zero nearly everywhere"):
+        reconstruct(replace(full, coil_maps=blind), ZERO_FILLED)
+
+
+def test_numbers_that_are_lost_name_the_slice(full, tmp_path):
+    trained = tiny(tmp_path)
+    with torch.no_grad():
+        next(trained.model.parameters()).fill_(torch.nan)
+    with pytest.raises(InputError, match=r"full.npy, slice 1: The reconstruction has .* values that are not finite"):
+        reconstruct(full, trained)
+
+
+def test_weights_for_magnitude_images_refuse_measurements_unless_forced(full, tmp_path):
+    trained = tiny(tmp_path, "magnitude")
+    with pytest.raises(InputError, match=r"real, positive images.*one fixed mask.*--force"):
+        reconstruct(full, trained)
+    assert reconstruct(full, trained, force=True).images.any()
+
+
+def test_weights_for_magnitude_images_take_a_magnitude_image(magnitudes, tmp_path):
+    seen = []
+    undersampling = Undersampling(acceleration=3)
+    made = reconstruct(magnitudes, tiny(tmp_path, "magnitude"), undersampling=undersampling, watch=seen.append)
+    np.testing.assert_allclose(seen[1].whole, 3 * seen[0].whole + 1, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(made.images[1], 3 * made.images[0] + 1, rtol=1e-3, atol=1e-3)
+    assert made.images.real.min() >= -1e-5
+    assert made.provenance["simulated"] is True
+
+
+def test_a_network_for_coils_side_by_side_wants_that_many(full, tmp_path):
+    with pytest.raises(InputError, match=r"takes 3 coils side by side, the scan has 4.*combine: sense"):
+        reconstruct(full, tiny(tmp_path, coils=3))
+
+
+def test_pictures_are_turned_as_the_scan_says(tmp_path):
+    path = write_mrd(tmp_path / "a.h5", lines_of(coil_kspace(3, 32, 24)), (32, 24))
+    scan = open_scan(path)
+    made = reconstruct(scan, ZERO_FILLED)
+    assert made.images.shape == (1, *scan.image_shape)
+    assert made.voxel == scan.voxel
+
+
+def test_a_bart_file_is_named_without_its_ending(tmp_path):
+    scan = open_scan(write_cfl(tmp_path / "ksp.v2.cfl", coil_kspace().swapaxes(-2, -1), (32, 24, 1, 3)))
+    assert reconstruct(scan, ZERO_FILLED).name == "ksp.v2"
+
+
+@pytest.mark.parametrize(("name", "short"), [("a.nii.gz", "a"), ("a.b.h5", "a.b"), ("raw", "raw")])
+def test_stems_lose_the_whole_ending(name, short):
+    assert stem(name) == short
+
+
+@pytest.mark.parametrize(
+    ("name", "slices"), [("odd_m127_c3.h5", 3), ("full_m128_c8.h5", 1), ("acc4_w24_m128_c8_r2.h5", 8)]
+)
+def test_real_ismrmrd_files_are_reconstructed(shared_data, name, slices):
+    made = reconstruct(open_scan(shared_data / "mrd" / name), ZERO_FILLED)
+    assert len(made.images) == slices
+    assert made.provenance["empty_slices"] == []
+
+
+def test_bart_and_somamba_see_the_same_image(shared_data):
+    """Through BART's maps and through our own; they differ in a few pixels at the edge."""
+    path = shared_data / "bart" / "ksp.cfl"
+    scans = open_scan(path, maps=shared_data / "bart" / "maps.cfl"), open_scan(path)
+    given, estimated = (np.abs(reconstruct(scan, ZERO_FILLED).images[0]) for scan in scans)
+    assert np.linalg.norm(estimated - given) < 0.02 * np.linalg.norm(given)
+
+
+def test_the_real_brain_is_undersampled_and_reconstructed(shared_data, tmp_path):
+    scan = open_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy")
+    seen = []
+    made = reconstruct(scan, tiny(tmp_path), undersampling=Undersampling(acceleration=4), watch=seen.append)
+    assert made.images.shape == (1, 224, 224)
+    assert 3.8 < made.provenance["acceleration"] < 4.2
+    error = np.linalg.norm(seen[0].zero_filled - seen[0].whole) / np.linalg.norm(seen[0].whole)
+    assert 0.1 < error < 0.5

@@ -1,0 +1,40 @@
+"""Bundled weights are found by name; without any, it is said."""
+
+import pytest
+
+from inference.checkpoints import save_tiny
+from somamba.errors import InputError
+from somamba.inference.weights import DEFAULT, bundled_weights, open_weights
+
+
+def test_every_checkpoint_in_the_folder_has_its_name(tmp_path):
+    save_tiny(tmp_path / "brain_raw")
+    (tmp_path / "notes").mkdir()
+    assert bundled_weights(tmp_path) == {"brain_raw": tmp_path / "brain_raw"}
+    assert open_weights("brain_raw", tmp_path).protocol == "raw"
+
+
+def test_the_default_says_that_it_is_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"No weights called 'brain_raw' are bundled.*zero_filled"):
+        open_weights(folder=tmp_path / "missing")
+    assert DEFAULT == "brain_raw"
+
+
+def test_a_folder_and_a_model_without_weights_are_opened_too(tmp_path):
+    assert open_weights(str(save_tiny(tmp_path / "x")), tmp_path).name == "so_mamba"
+    assert open_weights("zero_filled", tmp_path).parameters == 0
+
+
+def test_what_is_not_there_is_refused_with_what_is(tmp_path):
+    save_tiny(tmp_path / "knee")
+    with pytest.raises(InputError, match=r"neither a checkpoint folder.*Bundled weights: knee\."):
+        open_weights("brian_raw", tmp_path)
+
+
+def test_a_flipped_byte_is_noticed(tmp_path):
+    file = save_tiny(tmp_path / "knee") / "model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged: SHA-256 of model\.safetensors differs"):
+        open_weights("knee", tmp_path)
