@@ -174,10 +174,11 @@ def test_without_ray_the_error_says_how_to_install_it(monkeypatch, tmp_path):
         next(ENGINES["ray"](jobs, Hire(request=Request()), silent))
 
 
-def test_an_address_without_a_cluster_is_said(ray, monkeypatch, tmp_path):
+@pytest.mark.parametrize("address", ["no port", "127.0.0.1:1"])
+def test_an_address_without_a_cluster_is_said(address, ray, monkeypatch, tmp_path):
     if ray.is_initialized():
         ray.shutdown()
-    monkeypatch.setenv("RAY_ADDRESS", "no port")
+    monkeypatch.setenv("RAY_ADDRESS", address)
     jobs = plan(scans(tmp_path, 1), tmp_path / "out")
     with pytest.raises(BackendError, match="Start one with 'ray start --head'"):
         next(spread(jobs, Hire(request=Request()), silent))

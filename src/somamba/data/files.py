@@ -21,7 +21,6 @@ from typing import IO, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-import somamba
 from somamba.errors import DataError
 
 DEADLINE_SECONDS = 60.0
@@ -148,7 +147,7 @@ class ReadingProcess:
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._child is None or self._child.poll() is not None:
             # The child must find this very package, however the parent found it.
-            search = [str(Path(somamba.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+            search = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
             threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self._complaints = tempfile.TemporaryFile()  # noqa: SIM115, closed with the child
             self._child = subprocess.Popen(
