@@ -17,10 +17,11 @@ from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
 from somamba.inference.engines import ENGINES
 from somamba.inference.jobs import Hire, Outcome, Request
-from somamba.inference.plan import SHORT, Job, plan, shard
+from somamba.inference.plan import Job, plan, shard
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
+from somamba.inference.writers.writing import FORMATS
 from somamba.physics.masks import MASKS
 
 DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
@@ -78,7 +79,7 @@ def _parser() -> ArgumentParser:
         help="bundled weights by name, the folder of a checkpoint, or zero_filled (default: %(default)s)",
     )
     parser.add_argument(
-        "--format", action="append", choices=list(SHORT), help="in a folder; may be repeated (default: h5)"
+        "--format", action="append", choices=list(FORMATS), help="in a folder; may be repeated (default: h5)"
     )
     add_choices(parser)
     parser.add_argument("--accelerate", type=float, metavar="R", help="undersample a fully sampled scan, and compare")

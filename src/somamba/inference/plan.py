@@ -8,11 +8,9 @@ from typing import NamedTuple
 from somamba.errors import ConfigError, DataError
 from somamba.inference.reconstruct import stem
 from somamba.inference.scans.opening import OPENERS, named_file
-from somamba.inference.writers.writing import FORMATS, format_of, output_name
+from somamba.inference.writers.writing import format_of, output_name
 
 PATTERN = frozenset("*?[")
-SHORT = {next(filter(None, entry.endings)).split(".")[1]: name for name, entry in FORMATS.items()}
-"""Formats as people ask for them, by their endings: h5, nii, dcm, npy, png."""
 
 
 class Output(NamedTuple):
@@ -44,14 +42,14 @@ def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> li
         inputs: Files, patterns such as ``scans/*.h5``, and folders, in which all files that can be read are taken;
             results of a folder keep their place below it.
         output: A file, for one input, or a folder.
-        formats: From `SHORT`; by default the one that a file's name tells, or ``h5`` in a folder.
+        formats: From `FORMATS`; by default the one that a file's name tells, or ``h5`` in a folder.
 
     Raises:
         DataError: a pattern or a folder without any scan.
         ConfigError: two results of the same name, or one that would replace an input.
     """
     sources = {source.path: source for text in inputs for source in _sources(text, output)}
-    wanted = [SHORT[name] for name in dict.fromkeys(formats)]
+    wanted = list(dict.fromkeys(formats))
     jobs = {path: _job(source, output, wanted, len(sources)) for path, source in sources.items()}
     _check_outputs(list(jobs.values()))
     return list(jobs.values())
@@ -102,7 +100,7 @@ def _job(source: Source, output: Path, formats: Sequence[str], count: int) -> Jo
         if len(formats) > 1:
             raise ConfigError(f"{output} is one file, for {len(formats)} formats. Give a folder.")
         return Job(source=source.path, outputs=(Output(output, format_of(output, *formats)),))
-    outputs = (Output(output / output_name(source.name, name), name) for name in formats or (SHORT["h5"],))
+    outputs = (Output(output / output_name(source.name, name), name) for name in formats or ("h5",))
     return Job(source=source.path, outputs=tuple(outputs))
 
 

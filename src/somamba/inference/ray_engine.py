@@ -7,6 +7,8 @@ Ray starts one on this machine. What goes over the network is packed by Ray itse
 
 import logging
 import os
+import re
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,13 +24,14 @@ from somamba.inference.weights import bundled_weights
 
 RETRIES = 3
 """How often a scan is begun anew after its machine, or the process that worked on it, was lost."""
+DOOR_SECONDS = 10.0
 
 
 def spread(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
     """Hand every job to whichever machine is free; outcomes come as they are ready."""
     ray = require("ray", extra="cluster")
     with _connected(ray):
-        task = ray.remote(max_retries=RETRIES, **_needs(ray, hire))(carry_out)
+        task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, hire))(carry_out)
         sent = replace(hire, request=_located(hire.request))
         waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
         try:
@@ -57,8 +60,9 @@ def _connected(ray: ModuleType) -> Iterator[None]:
     # A cluster that we start sends no statistics to anybody.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
+        _knock(os.environ.get("RAY_ADDRESS", ""))
         ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise BackendError(
             f"There is no way to a Ray cluster ({reason}). Start one with 'ray start --head' and name it in "
@@ -68,6 +72,13 @@ def _connected(ray: ModuleType) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Find out at once whether anybody is there; Ray itself tries for minutes."""
+    place = re.fullmatch(r"(?:ray://)?([^:/]+):(\d+)", address)
+    if place is not None:
+        socket.create_connection((place[1], int(place[2])), timeout=DOOR_SECONDS).close()
 
 
 def _needs(ray: ModuleType, hire: Hire) -> dict[str, int]:

@@ -23,7 +23,7 @@ def magnitudes(file):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-7, 3e6])
 def test_stored_values_times_slope_are_the_magnitudes(scale, tmp_path):
-    write(made(scale=scale), tmp_path / "a", "dicom")
+    write(made(scale=scale), tmp_path / "a", "dcm")
     truth = made(scale=scale).magnitudes
     files = series(tmp_path / "a")
     assert len(files) == 3
@@ -36,7 +36,7 @@ def test_stored_values_times_slope_are_the_magnitudes(scale, tmp_path):
 @pytest.mark.parametrize("affine", [CORONAL, tilted_affine()])
 def test_every_pixel_lies_where_the_affine_puts_it(affine, tmp_path):
     """By the equation of the standard (C.7.6.2.1.1), for three pixels of every slice."""
-    write(made(affine=affine), tmp_path / "a", "dicom")
+    write(made(affine=affine), tmp_path / "a", "dcm")
     for index, file in enumerate(series(tmp_path / "a")):
         along_row, along_column = np.reshape(np.array(file.ImageOrientationPatient, dtype=float), (2, 3))
         between_rows, between_columns = map(float, file.PixelSpacing)
@@ -48,21 +48,21 @@ def test_every_pixel_lies_where_the_affine_puts_it(affine, tmp_path):
 
 
 def test_sizes_tell_gaps_and_thickness_apart(tmp_path):
-    write(made(), tmp_path / "a", "dicom")
+    write(made(), tmp_path / "a", "dcm")
     file = series(tmp_path / "a")[0]
     assert list(file.PixelSpacing) == [2.0, 1.5]
     assert (file.SpacingBetweenSlices, file.SliceThickness) == (6.0, 5.0)
 
 
 def test_nothing_is_claimed_about_an_unknown_place(tmp_path):
-    write(made(affine=None), tmp_path / "a", "dicom")
-    write(made(affine=None, voxel=None), tmp_path / "b", "dicom")
+    write(made(affine=None), tmp_path / "a", "dcm")
+    write(made(affine=None, voxel=None), tmp_path / "b", "dcm")
     assert not {"ImagePositionPatient", "ImageOrientationPatient"} & set(series(tmp_path / "a")[0].dir())
     assert "PixelSpacing" not in series(tmp_path / "b")[0]
 
 
 def test_a_secondary_capture_says_what_it_is_and_is_not(tmp_path):
-    write(made(name="Schädel\\1/^"), tmp_path / "a", "dicom")
+    write(made(name="Schädel\\1/^"), tmp_path / "a", "dcm")
     file = series(tmp_path / "a")[0]
     assert file.SOPClassUID.name == "Secondary Capture Image Storage"
     assert file.file_meta.MediaStorageSOPInstanceUID == file.SOPInstanceUID
@@ -76,14 +76,14 @@ def test_a_secondary_capture_says_what_it_is_and_is_not(tmp_path):
 
 
 def test_viewers_open_it_with_a_window_over_the_magnitudes(tmp_path):
-    write(made(), tmp_path / "a", "dicom")
+    write(made(), tmp_path / "a", "dcm")
     file = series(tmp_path / "a")[0]
     assert float(file.WindowWidth) == pytest.approx(np.percentile(made().magnitudes, 99.5), rel=1e-5)
     assert float(file.WindowCenter) == pytest.approx(float(file.WindowWidth) / 2)
 
 
 def test_volumes_are_series_of_one_study(tmp_path):
-    write(made(slices=6, volumes=2), tmp_path / "a", "dicom")
+    write(made(slices=6, volumes=2), tmp_path / "a", "dcm")
     files = series(tmp_path / "a")
     assert [(int(file.SeriesNumber), int(file.InstanceNumber)) for file in files] == [
         *[(1, number) for number in (1, 2, 3)],
@@ -96,7 +96,7 @@ def test_volumes_are_series_of_one_study(tmp_path):
 
 
 def identifiers(reconstruction, folder):
-    write(reconstruction, folder, "dicom")
+    write(reconstruction, folder, "dcm")
     file = series(folder)[0]
     return file.StudyInstanceUID, file.SeriesInstanceUID, file.SOPInstanceUID
 
@@ -122,5 +122,5 @@ def test_several_slices_are_not_one_file(tmp_path):
 
 
 def test_an_empty_reconstruction_can_be_read(tmp_path):
-    write(made(scale=0.0), tmp_path / "a", "dicom")
+    write(made(scale=0.0), tmp_path / "a", "dcm")
     assert not magnitudes(series(tmp_path / "a")[0]).any()

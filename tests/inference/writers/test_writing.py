@@ -8,8 +8,8 @@ from somamba.inference.writers.writing import FORMATS, format_of, output_name, r
 from test_durable import largest_file
 
 PLACES = [
-    *(("h5", "a.h5"), ("h5", "a.hdf5"), ("nifti", "a.nii"), ("nifti", "a.nii.gz"), ("npy", "a.npy")),
-    *(("png", "a.png"), ("dicom", "a"), ("dicom", "a.dcm")),
+    *(("h5", "a.h5"), ("h5", "a.hdf5"), ("nii", "a.nii"), ("nii", "a.nii.gz"), ("npy", "a.npy")),
+    *(("png", "a.png"), ("dcm", "a"), ("dcm", "a.dcm")),
 ]
 
 
@@ -92,16 +92,16 @@ def test_a_damaged_output_is_not_taken_for_done(name, place, tmp_path):
 
 
 def test_a_folder_with_other_files_is_not_replaced(tmp_path):
-    write(made(), tmp_path / "a", "dicom")
+    write(made(), tmp_path / "a", "dcm")
     (tmp_path / "a" / "report.pdf").write_bytes(b"mine")
     with pytest.raises(StorageError, match="not replaced"):
-        write(made(), tmp_path / "a", "dicom")
+        write(made(), tmp_path / "a", "dcm")
 
 
 def test_an_empty_folder_may_be_filled(tmp_path):
     (tmp_path / "a").mkdir()
-    assert read_provenance(tmp_path / "a", "dicom") is None
-    write(made(), tmp_path / "a", "dicom")
+    assert read_provenance(tmp_path / "a", "dcm") is None
+    write(made(), tmp_path / "a", "dcm")
     assert len(everything(tmp_path)) == 3
 
 
@@ -129,19 +129,19 @@ def test_an_unknown_ending_lists_the_known_ones(place, tmp_path):
     assert everything(tmp_path) == {}
 
 
-@pytest.mark.parametrize(("name", "place"), [("png", "a.h5"), ("h5", "a"), ("dicom", "a.nii.gz")])
+@pytest.mark.parametrize(("name", "place"), [("png", "a.h5"), ("h5", "a"), ("dcm", "a.nii.gz")])
 def test_an_ending_that_contradicts_the_format_is_refused(name, place, tmp_path):
     with pytest.raises(ConfigError, match=f"an output of format '{name}' must end in"):
         write(made(), tmp_path / place, name)
 
 
 def test_an_unknown_format_is_refused_with_the_nearest(tmp_path):
-    with pytest.raises(UnknownNameError, match="Did you mean 'nifti'"):
-        write(made(), tmp_path / "a.nii", "nift")
+    with pytest.raises(UnknownNameError, match="Did you mean 'nii'"):
+        write(made(), tmp_path / "a.nii", "nifti")
 
 
 def test_dicom_without_its_package_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setattr("somamba.extras.installed", lambda module: module != "pydicom")
     with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[dicom\]'"):
-        write(made(), tmp_path / "a", "dicom")
+        write(made(), tmp_path / "a", "dcm")
     assert everything(tmp_path) == {}

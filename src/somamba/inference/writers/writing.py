@@ -27,8 +27,8 @@ FORMATS = Registry(
     "output format",
     {
         "h5": Format((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
-        "nifti": Format((".nii.gz", ".nii"), write_nifti, nifti_provenance),
-        "dicom": Format(("", ".dcm"), write_dicom, dicom_provenance),
+        "nii": Format((".nii.gz", ".nii"), write_nifti, nifti_provenance),
+        "dcm": Format(("", ".dcm"), write_dicom, dicom_provenance),
         "npy": Format((".npy",), write_npy, npy_provenance),
         "png": Format((".png",), write_png, png_provenance),
     },
@@ -92,7 +92,7 @@ def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002
     if wanted is None:
         raise ConfigError(
             f"{path}: its ending tells no format. Name it {', '.join(known)}; for a folder of DICOM files, say that "
-            "its format is dicom."
+            "its format is dcm."
         )
     endings = FORMATS[wanted].endings
     if wanted != found and (found is not None or "" not in endings):
