@@ -62,11 +62,13 @@ def main(arguments: list[str]) -> None:
     if len(jobs) == 1 and failed:
         raise DataError(failed[0].reason)
     console.print(_table(outcomes))
+    lines = [_remark(outcome) for outcome in outcomes]
     for note, count in Counter(note for outcome in outcomes for note in outcome.notes).items():
-        of = f" ({count} of {len(jobs)} scans)" if len(jobs) > 1 else ""
-        console.print(f"note{of}: {note}", soft_wrap=True, markup=False, highlight=False)
+        lines.append(f"note{f' ({count} of {len(jobs)} scans)' if len(jobs) > 1 else ''}: {note}")
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     if failed:
-        raise DataError(f"{len(failed)} of {len(jobs)} scans could not be reconstructed; the table says why.")
+        raise DataError(f"{len(failed)} of {len(jobs)} scans could not be reconstructed; see above.")
 
 
 def _parser() -> ArgumentParser:
@@ -150,26 +152,30 @@ def _watched(jobs: Sequence[Job], engine: str, hire: Hire) -> Iterator[Outcome]:
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
+    """Narrow enough for any terminal: paths and reasons, which may be long, are told below it."""
     table = Table()
     methods = list(dict.fromkeys(method for outcome in outcomes for method in outcome.scores))
     table.add_column("scan", overflow="fold")
     table.add_column("result", no_wrap=True)
-    for heading in ("slices", "seconds", *(f"{method} {metric}" for method in methods for metric in ("PSNR", "SSIM"))):
+    for heading in ("slices", "seconds", *(f"{method}\nPSNR / SSIM" for method in methods)):
         table.add_column(heading, justify="right")
-    table.add_column("where, or why not", overflow="fold")
     for outcome in outcomes:
         failed = outcome.state == "failed"
-        made = ", ".join(str(path) for path, _ in outcome.job.outputs)
-        scores = [_cell(outcome, method, metric) for method in methods for metric in ("psnr", "ssim")]
         table.add_row(
             escape(outcome.job.source.name),
             f"[red]{RESULT[outcome.state]}[/red]" if failed else RESULT[outcome.state],
             "-" if failed else _slices(outcome),
             f"{outcome.seconds:.1f}" if outcome.state == "done" else "-",
-            *scores,
-            escape(outcome.reason if failed else made),
+            *(f"{_cell(outcome, method, 'psnr')} / {_cell(outcome, method, 'ssim')}" for method in methods),
         )
     return table
+
+
+def _remark(outcome: Outcome) -> str:
+    """Where the result is, or why there is none."""
+    if outcome.state == "failed":
+        return f"{outcome.job.source.name}: {outcome.reason}"
+    return f"{outcome.job.source.name} -> {', '.join(str(path) for path, _ in outcome.job.outputs)}"
 
 
 def _slices(outcome: Outcome) -> str:
