@@ -10,7 +10,7 @@ from models.small import SMALL, perturb
 from somamba.data.config import DataConfig
 from somamba.data.measure import Draw, measure
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import magnitude_images
+from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.inference.recover import Measured, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.model import SOMamba
@@ -52,13 +52,32 @@ def test_the_network_sees_what_it_saw_in_training():
     torch.testing.assert_close(recover(network, measured) / sample.scale, trained, rtol=1e-3, atol=1e-4)
 
 
+class Everywhere(Reconstructor):
+    """A network that sees something wherever it looks."""
+
+    def forward(self, y, A):
+        """Ones."""
+        return torch.ones_like(A.adjoint(y))
+
+
+def test_where_no_coil_sees_anything_nothing_is_shown():
+    kspace = torch.from_numpy(coil_kspace(2))
+    maps = torch.full(kspace.shape, 0.5**0.5, dtype=torch.complex64)
+    maps[..., :5] = 0
+    measured = Measured(kspace=kspace, mask=torch.ones(1, kspace.shape[-1], dtype=torch.bool), maps=maps)
+    image = recover(Everywhere(), measured)
+    assert not image[:, :5].any()
+    assert image[:, 5:].all()
+
+
 def test_magnitude_images_come_out_as_in_evaluation():
     from somamba.data.batch import collate
 
     network = perturb(SOMamba(SMALL)).eval()
     image = picture(32, 32) / picture(32, 32).max()
     sample = measure(image.numpy(), DataConfig(mask="equispaced"), DRAW)
-    expected = magnitude_images(network, collate([sample]), protocol="magnitude")[0, 0]
+    with torch.no_grad():
+        expected = magnitude(reconstruct(network, collate([sample])), protocol="magnitude")[0, 0]
     found = recover_magnitude(network, 300 * image + 50, sample.mask[0])
     torch.testing.assert_close((found.real - 50) / 300, expected, rtol=1e-3, atol=1e-4)
 

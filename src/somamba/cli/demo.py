@@ -6,18 +6,16 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-import somamba
 from somamba.cli.arguments import teaching_parser
-from somamba.errors import StorageError
+from somamba.durable import replace_file
 from somamba.evaluation.trial import Attempt, Trial, undersample
-from somamba.inference.checkpoint import has_checkpoint
 from somamba.inference.scans.opening import open_scan
-from somamba.inference.trained import open_model
-from somamba.report.panels import Panel, draw_panels, write_page
+from somamba.inference.weights import DEFAULT, open_weights
+from somamba.report.figures.canvas import save_figure
+from somamba.report.panels import Panel, panels_figure, panels_page
+from somamba.report.tables import METHODS
 
-PACKAGE = Path(somamba.__file__).parent
-SAMPLE = PACKAGE / "samples" / "brain_13coil.npz"
-WEIGHTS = PACKAGE / "bundled_weights" / "brain_raw"
+SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
 CALIBRATION = 24
 ORIGIN = (
     "The scan: one slice of a head, 13 coils, fully sampled, from the test data of the Python package pyqmri, Apache "
@@ -28,7 +26,8 @@ DESCRIPTION = f"""Reconstruct the real 13-coil scan that comes with somamba from
 result with the whole scan.
 
 Columns of k-space are left out ({CALIBRATION} calibration lines stay), coil maps are estimated from what is left, and
-every method gets the same samples and maps. Writes demo.png and demo.html (extra: report).
+every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between the
+images, their errors and spectra.
 
 examples:
   somamba demo
@@ -39,7 +38,7 @@ def main(arguments: list[str]) -> None:
     """Undersample, reconstruct, print, draw."""
     parser = teaching_parser("demo", DESCRIPTION)
     parser.add_argument("--acceleration", type=float, default=4.0, help="all columns over those kept (default: 4)")
-    parser.add_argument("--weights", type=Path, help="folder of a checkpoint (default: the bundled weights)")
+    parser.add_argument("--weights", default=DEFAULT, help="by name, or the folder of a checkpoint (default: bundled)")
     parser.add_argument("-o", "--output", type=Path, default=Path("demo"), help="folder (default: demo)")
     parser.add_argument("--threads", type=int, help="threads on the CPU")
     options = parser.parse_args(arguments)
@@ -47,17 +46,14 @@ def main(arguments: list[str]) -> None:
         torch.set_num_threads(options.threads)
     scan = open_scan(SAMPLE)
     trial = undersample(scan.kspace(0)[None], acceleration=options.acceleration, calibration=CALIBRATION)
-    attempts = [trial.attempt(name, open_model(name).model) for name in ("zero_filled", "cg_sense")]
-    weights = options.weights or (WEIGHTS if has_checkpoint(WEIGHTS) else None)
-    if weights is not None:
-        trained = open_model(str(weights))
-        attempts.append(trial.attempt(trained.name, trained.model))
+    attempts = []
+    for name in ("zero_filled", "cg_sense", options.weights):
+        trained = open_weights(name)
+        attempts.append(trial.attempt(METHODS.get(trained.name, trained.name), trained.model))
     summary = _summary(trial)
     console = Console()
     console.print(f"{summary}.", soft_wrap=True)
     console.print(_table(attempts))
-    if weights is None:
-        console.print("No weights are bundled with this version; --weights FOLDER adds SO-Mamba.")
     for path in _write(options.output, trial, attempts, summary):
         console.print(f"wrote {path.resolve()}", soft_wrap=True)
 
@@ -83,14 +79,10 @@ def _table(attempts: list[Attempt]) -> Table:
 
 def _write(folder: Path, trial: Trial, attempts: list[Attempt], summary: str) -> tuple[Path, Path]:
     panels = [
-        Panel(method=a.method, image=a.image, psnr=a.scores.psnr, ssim=a.scores.ssim, seconds=a.seconds)
-        for a in attempts
+        Panel(name=a.method, image=a.image, psnr=a.scores.psnr, ssim=a.scores.ssim, seconds=a.seconds) for a in attempts
     ]
     picture, page = folder / "demo.png", folder / "demo.html"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        draw_panels(picture, trial.reference, panels)
-        write_page(page, picture, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
-    except OSError as error:
-        raise StorageError(f"{folder} cannot be written to ({error.strerror}). Try -o FOLDER.") from error
+    text = panels_page(trial.reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
+    save_figure(panels_figure(trial.reference, panels), picture)
+    replace_file(page, text.encode())
     return picture, page

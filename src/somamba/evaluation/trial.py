@@ -18,7 +18,7 @@ from somamba.physics.masks import SamplingMask, equispaced
 from somamba.physics.operator import LinearOperator
 from somamba.physics.scale import zero_filled_scale
 
-Picture = NDArray[np.float32]
+Picture = NDArray[np.complex64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +32,16 @@ class Trial:
     maps: Tensor
     """Estimated from the calibration lines that the mask acquires."""
     reference: Picture
-    """Magnitude of the whole scan, combined with the same maps."""
+    """The whole scan, combined with the same maps: its magnitude judges."""
 
     def attempt(self, method: str, reconstruct: Callable[[Tensor, LinearOperator], Tensor]) -> "Attempt":
         """Let one method ``(y, A) -> (1, 1, y, x)`` try; where no coil sees anything the image is set to zero."""
         began = time.perf_counter()
         with torch.inference_mode():
             seen = (self.maps != 0).any(dim=1)[0]
-            image = torch.where(seen, reconstruct(self.y, self.A)[0, 0].abs(), 0)
+            image = torch.where(seen, reconstruct(self.y, self.A)[0, 0], 0)
         seconds = time.perf_counter() - began
-        return Attempt(method, image.numpy(), score(image, self.reference), seconds)
+        return Attempt(method, image.numpy(), score(image.abs(), np.abs(self.reference)), seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,5 +72,5 @@ def undersample(kspace: Tensor, *, acceleration: int | float, calibration: int) 
     maps = espirit(y, calibration_width=calibration)
     A = encoding(mask.tensor(), maps)
     scale = zero_filled_scale(y, A)
-    reference = combine(ifft2c(kspace / scale), maps)[0, 0].abs()
+    reference = combine(ifft2c(kspace / scale), maps)[0, 0]
     return Trial(y / scale, A, mask, maps, reference.numpy())

@@ -38,7 +38,7 @@ class Measured:
 
 @torch.no_grad()
 def recover(model: Reconstructor, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
-    """The image, in the units of k-space under the orthonormal transform.
+    """The image, in the units of k-space under the orthonormal transform; zero where no coil sees anything.
 
     Returns:
         The image; None where there is none: 99 % of the zero-filled image are zero, as in slices of noise alone, in
@@ -53,7 +53,9 @@ def recover(model: Reconstructor, measured: Measured, device: torch.device | str
         return None
     if not scale < math.inf:
         raise InputError("The samples are too large to be computed with in single precision; scale them down.")
-    return merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
+    image = merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
+    # No sample says anything about what lies outside of all maps, so nothing is shown there.
+    return image if measured.maps is None else torch.where((measured.maps != 0).any(dim=0), image, 0)
 
 
 @torch.no_grad()

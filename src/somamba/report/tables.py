@@ -17,6 +17,7 @@ from somamba.models.so_mamba.variants import VARIANTS
 # The paper's names in the paper's order; a name it does not have is shown as it is, after these.
 METHODS = {
     "zero_filled": "Zero-Filling",
+    "cg_sense": "CG-SENSE",
     "unet": "UNet",
     "ista_net": "ISTA-Net",
     "transunet": "TransUNet",
