@@ -2,7 +2,7 @@
 
     python benchmarks/classical.py SCAN                                # table
     python benchmarks/classical.py SCAN --csv results/classical.csv    # and rows
-    python benchmarks/classical.py SCAN --weights weights/NAME         # SO-Mamba beside them
+    python benchmarks/classical.py SCAN --weights brain_raw            # SO-Mamba beside them
 
 The scan is fully sampled; masks leave columns out. Coil maps are estimated by ESPIRiT from the calibration lines that
 the mask acquires, and the reference is the fully sampled scan combined with those same maps. The regularisation of each
@@ -26,14 +26,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores
 from somamba.evaluation.trial import Trial, undersample
+from somamba.inference.recover import Method
 from somamba.inference.scans.opening import open_scan
-from somamba.inference.trained import open_model
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights import open_weights
 from somamba.models.cg_sense import CGSense, CGSenseConfig
 from somamba.physics.operator import LinearOperator
-
-Method = Callable[[Tensor, LinearOperator], Tensor]
 
 TIKHONOV = (1e-3, 3e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.4)
 WAVELET = (1e-4, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
@@ -69,7 +70,9 @@ def sigpy_method(app: str, trial: Trial, iterations: int, strength: float) -> Me
     import sigpy.mri.app
 
     make: Any = getattr(sigpy.mri.app, app)
-    maps = trial.maps[0].numpy()
+    if trial.measured.maps is None:
+        raise InputError("sigpy's reconstructions want coil maps.")
+    maps = trial.measured.maps.numpy()
     weights = trial.mask.pattern.expand(1, *maps.shape[1:]).numpy().astype("float32")
 
     def run(y: Tensor, _A: LinearOperator) -> Tensor:
@@ -86,7 +89,7 @@ def reconstructions(trial: Trial, weights: str | None) -> Iterator[Result]:
     for app, strengths, iterations in (("SenseRecon", TIKHONOV, 30), ("L1WaveletRecon", WAVELET, ITERATIONS)):
         yield from swept(trial, f"sigpy {app}", strengths, partial(sigpy_method, app, trial, iterations))
     if weights is not None:
-        model = open_model(weights).model
+        model = open_weights(weights).model
         trial.attempt("so_mamba", model)  # The first call chooses kernels.
         yield timed(trial, "so_mamba", model)
 
@@ -97,19 +100,19 @@ def main() -> None:
     parser.add_argument("scan", type=Path, help="a fully sampled multi-coil scan; its first slice is used")
     parser.add_argument("--acceleration", type=float, nargs="+", default=[4.0, 8.0])
     parser.add_argument("--calibration", type=int, nargs="+", default=[24], help="calibration lines")
-    parser.add_argument("--weights", help="folder of a checkpoint")
+    parser.add_argument("--weights", help="bundled weights by name, or the folder of a checkpoint")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     torch.set_num_threads(options.threads)
-    kspace = open_scan(options.scan).kspace(0)[None]
+    kspace = open_scan(options.scan).kspace(0)
     words = [options.scan.name if word == str(options.scan) else word for word in sys.argv[1:]]
     command = shlex.join(["python", "benchmarks/classical.py", *words])
     rows: list[dict[str, object]] = []
     print(f"{'x':>3} {'lines':>5} {'calibration':>11} {'method':<20} {'tuned':<5} {'lambda':>6}  PSNR   SSIM   seconds")
     for acceleration, calibration in product(options.acceleration, options.calibration):
-        trial = undersample(kspace, acceleration=acceleration, calibration=calibration)
+        trial = undersample(kspace, Undersampling(acceleration=acceleration, calibration=calibration))
         lines = len(trial.mask.lines or ())
         for method, tuned, strength, scores, seconds in reconstructions(trial, options.weights):
             chosen = "-" if strength is None else f"{strength:g}"

@@ -10,6 +10,7 @@ from somamba.cli.arguments import teaching_parser
 from somamba.durable import replace_file
 from somamba.evaluation.trial import Attempt, Trial, undersample
 from somamba.inference.scans.opening import open_scan
+from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.report.figures.canvas import save_figure
 from somamba.report.panels import Panel, panels_figure, panels_page
@@ -45,7 +46,8 @@ def main(arguments: list[str]) -> None:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     scan = open_scan(SAMPLE)
-    trial = undersample(scan.kspace(0)[None], acceleration=options.acceleration, calibration=CALIBRATION)
+    undersampling = Undersampling(acceleration=options.acceleration, calibration=CALIBRATION)
+    trial = undersample(scan.kspace(0), undersampling)
     attempts = []
     for name in ("zero_filled", "cg_sense", options.weights):
         trained = open_weights(name)
@@ -59,7 +61,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _summary(trial: Trial) -> str:
-    coils, rows, columns = trial.y.shape[1:]
+    coils, rows, columns = trial.measured.kspace.shape
     lines = len(trial.mask.lines or ())
     return (
         f"A real scan, {coils} coils, {rows} x {columns}: {lines} of {columns} columns of k-space kept "

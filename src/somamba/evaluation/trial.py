@@ -1,7 +1,6 @@
-"""A fully sampled scan put to the test: columns are left out, methods fill them in, the whole scan judges."""
+"""A fully sampled scan put to the test: samples are left out, methods fill them in, the whole scan judges."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +10,10 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores, score
-from somamba.physics.coils import combine, espirit
-from somamba.physics.encoding import encoding
-from somamba.physics.fourier import ifft2c
-from somamba.physics.masks import SamplingMask, equispaced
-from somamba.physics.operator import LinearOperator
-from somamba.physics.scale import zero_filled_scale
+from somamba.inference.coil_maps import estimated_maps
+from somamba.inference.recover import Measured, Method, recover, whole_image
+from somamba.inference.undersampling import Undersampling
+from somamba.physics.masks import SamplingMask
 
 Picture = NDArray[np.complex64]
 
@@ -25,23 +22,20 @@ Picture = NDArray[np.complex64]
 class Trial:
     """The same samples, maps and reference for every method."""
 
-    y: Tensor
-    """Measurements (1, coils, y, x), scaled as a network expects them."""
-    A: LinearOperator
+    measured: Measured
+    """Its maps are estimated from the calibration lines that the mask keeps."""
     mask: SamplingMask
-    maps: Tensor
-    """Estimated from the calibration lines that the mask acquires."""
     reference: Picture
     """The whole scan, combined with the same maps: its magnitude judges."""
 
-    def attempt(self, method: str, reconstruct: Callable[[Tensor, LinearOperator], Tensor]) -> "Attempt":
-        """Let one method ``(y, A) -> (1, 1, y, x)`` try; where no coil sees anything the image is set to zero."""
+    def attempt(self, name: str, method: Method) -> "Attempt":
+        """Let one method try."""
         began = time.perf_counter()
-        with torch.inference_mode():
-            seen = (self.maps != 0).any(dim=1)[0]
-            image = torch.where(seen, reconstruct(self.y, self.A)[0, 0], 0)
+        image = recover(method, self.measured)
         seconds = time.perf_counter() - began
-        return Attempt(method, image.numpy(), score(image.abs(), np.abs(self.reference)), seconds)
+        if image is None:
+            raise InputError("There is no signal in the samples that were kept.")
+        return Attempt(name, image.numpy(), score(image.abs(), np.abs(self.reference)), seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +48,19 @@ class Attempt:
     seconds: float
 
 
-def undersample(kspace: Tensor, *, acceleration: int | float, calibration: int) -> Trial:
-    """Leave columns out of one slice.
+def undersample(kspace: Tensor, undersampling: Undersampling) -> Trial:
+    """Leave samples out of one slice.
 
     Args:
-        kspace: Fully sampled (1, coils, y, x), at least two coils.
-        acceleration: All columns over those that are kept, the calibration lines among them.
-        calibration: Columns kept around the centre.
+        kspace: Fully sampled (coils, y, x), centred, at least two coils.
+        undersampling: What is kept.
 
     Raises:
-        InputError: k-space that is not complete, or a mask that cannot be made.
+        InputError: k-space that is not complete, or too few calibration lines to estimate maps from.
     """
-    if kspace.ndim != 4 or not bool((kspace != 0).any(dim=1).all()):
-        raise InputError(f"A trial needs a fully sampled slice (1, coils, y, x), got {tuple(kspace.shape)} with gaps.")
-    mask = equispaced(kspace.shape[-1], acceleration, center_fraction=calibration / kspace.shape[-1])
-    y = torch.where(mask.tensor(), kspace, 0)
-    maps = espirit(y, calibration_width=calibration)
-    A = encoding(mask.tensor(), maps)
-    scale = zero_filled_scale(y, A)
-    reference = combine(ifft2c(kspace / scale), maps)[0, 0]
-    return Trial(y / scale, A, mask, maps, reference.numpy())
+    if kspace.ndim != 3 or not bool((kspace != 0).any(dim=0).all()):
+        raise InputError(f"A trial needs a fully sampled slice (coils, y, x), got {tuple(kspace.shape)} with gaps.")
+    mask = undersampling.pattern((kspace.shape[1], kspace.shape[2]))
+    kept = torch.where(mask.pattern, kspace, 0)
+    maps = estimated_maps(kept)
+    return Trial(Measured(kspace=kept, mask=mask.pattern, maps=maps), mask, whole_image(kspace, maps).numpy())

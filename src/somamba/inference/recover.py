@@ -1,6 +1,7 @@
 """One measured slice to one image: scale as in training, run the network, take the scale back."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,8 @@ from somamba.physics.scale import zero_filled_scale
 from somamba.shapes import CoilImages
 
 Picture = Complex[Tensor, "y x"]
+Method = Callable[[Tensor, LinearOperator], Tensor]
+"""``(y, A)`` to an image, as every `Reconstructor` does; a function will do."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +40,7 @@ class Measured:
 
 
 @torch.no_grad()
-def recover(model: Reconstructor, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
+def recover(model: Method, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
     """The image, in the units of k-space under the orthonormal transform; zero where no coil sees anything.
 
     Returns:
