@@ -4,6 +4,7 @@ import logging
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from promises import complex_normal, dense
 from somamba.errors import ConfigError, InputError, UnknownNameError
@@ -112,6 +113,16 @@ def test_a_slice_with_nan_does_not_spoil_its_neighbour(rng):
     y[0] = torch.nan
     assert torch.isnan(proximal(x, y, SENSE, 0.1)[0]).any()
     torch.testing.assert_close(proximal(x, y, SENSE, 0.1)[1], clean[1])
+
+
+def test_few_iterations_are_for_training_and_a_step_is_solved_in_use(rng):
+    x, y = problem(rng)
+    step = ProximalConsistency(iterations=1, tolerance=0.5)
+    solved = proximal(x, y, SENSE, F.softplus(step.raw_strength.detach()))
+    with torch.no_grad():
+        rough, used = step.train()(x, y, SENSE), step.eval()(x, y, SENSE)
+    assert (rough - solved).norm() > 1e-2 * solved.norm()
+    assert (used - solved).norm() < 1e-3 * solved.norm()
 
 
 def test_gradients_of_the_proximal_step_are_exact(rng):

@@ -133,7 +133,8 @@ class SOMambaConfig:
     consistency: Literal["auto", "hard", "soft", "proximal"] = "auto"
     """Data consistency after each group; auto is hard without sensitivity maps and proximal with them."""
     gradients: int = 100
-    """With sensitivity maps: the most iterations of conjugate gradients in one data consistency."""
+    """With sensitivity maps: the most iterations of conjugate gradients in one data consistency while training; in use
+    a step is solved, see `ProximalConsistency`."""
     gradients_tolerance: float = 1e-6
     """They stop earlier at this residual, relative to the first."""
     recompute: bool = False
