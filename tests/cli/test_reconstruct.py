@@ -10,6 +10,7 @@ from inference.scans.made import coil_kspace, columns, picture, write_fastmri
 from somamba.cli import reconstruct
 from somamba.cli.main import main as somamba
 from somamba.errors import ConfigError, DataError, InputError
+from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance
 
 PLAIN = ("--weights", "zero_filled", "--device", "cpu")
@@ -85,12 +86,9 @@ def test_one_bad_scan_is_one_line(tmp_path, capsys):
     assert "│" not in captured.out
 
 
-def test_without_bundled_weights_the_default_says_so(scan, tmp_path, monkeypatch):
-    from somamba.inference import weights
-
-    monkeypatch.setattr(weights.open_weights, "__defaults__", ("brain_raw", tmp_path / "none"))
-    with pytest.raises(InputError, match="No weights called 'brain_raw' are bundled"):
-        reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5")])
+def test_without_a_word_the_bundled_weights_are_used(scan, tmp_path):
+    reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), "--device", "cpu"])
+    assert read_provenance(tmp_path / "out.h5")["weights"] == open_weights(DEFAULT).weights
 
 
 def test_weights_for_magnitude_images_refuse_measurements_and_take_images(scan, tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Bundled weights are found by name; without any, it is said."""
 
+import shutil
+
 import pytest
 
 from inference.checkpoints import save_tiny
@@ -38,3 +40,21 @@ def test_a_flipped_byte_is_noticed(tmp_path):
     file.write_bytes(content)
     with pytest.raises(InputError, match=r"damaged: SHA-256 of model\.safetensors differs"):
         open_weights("knee", tmp_path)
+
+
+def test_the_bundled_weights_are_small_sound_and_described():
+    folder = bundled_weights()[DEFAULT]
+    trained = open_weights()
+    assert (trained.name, trained.protocol, trained.coils) == ("so_mamba", "raw", 1)
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 12e6
+    card = (folder / "README.md").read_text()
+    assert all(word in card for word in ("data", "protocol", "Limits", "Licence", trained.weights))
+
+
+def test_a_flipped_byte_in_the_bundled_weights_is_noticed(tmp_path):
+    copy = shutil.copytree(bundled_weights()[DEFAULT], tmp_path / DEFAULT)
+    content = bytearray((copy / "model.safetensors").read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / "model.safetensors").write_bytes(content)
+    with pytest.raises(InputError, match=r"model\.safetensors"):
+        open_weights(DEFAULT, tmp_path)

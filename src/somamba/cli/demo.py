@@ -17,16 +17,15 @@ from somamba.report.panels import Panel, panels_figure, panels_page
 from somamba.report.tables import METHODS
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
-CALIBRATION = 24
 ORIGIN = (
     "The scan: one slice of a head, 13 coils, fully sampled, from the test data of the Python package pyqmri, Apache "
     "License 2.0. Research software: not for diagnosis."
 )
 
-DESCRIPTION = f"""Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
+DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
 result with the whole scan.
 
-Columns of k-space are left out ({CALIBRATION} calibration lines stay), coil maps are estimated from what is left, and
+Columns of k-space are left out as by `somamba reconstruct --accelerate`, coil maps are estimated from what is left, and
 every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between the
 images, their errors and spectra.
 
@@ -46,8 +45,7 @@ def main(arguments: list[str]) -> None:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     scan = open_scan(SAMPLE)
-    undersampling = Undersampling(acceleration=options.acceleration, calibration=CALIBRATION)
-    trial = undersample(scan.kspace(0), undersampling)
+    trial = undersample(scan.kspace(0), Undersampling(acceleration=options.acceleration))
     attempts = []
     for name in ("zero_filled", "cg_sense", options.weights):
         trained = open_weights(name)

@@ -60,7 +60,7 @@ def undersample(kspace: Tensor, undersampling: Undersampling) -> Trial:
     """
     if kspace.ndim != 3 or not bool((kspace != 0).any(dim=0).all()):
         raise InputError(f"A trial needs a fully sampled slice (coils, y, x), got {tuple(kspace.shape)} with gaps.")
-    mask = undersampling.pattern((kspace.shape[1], kspace.shape[2]))
+    mask = undersampling.pattern((kspace.shape[1], kspace.shape[2]), coils=kspace.shape[0])
     kept = torch.where(mask.pattern, kspace, 0)
     maps = estimated_maps(kept)
     return Trial(Measured(kspace=kept, mask=mask.pattern, maps=maps), mask, whole_image(kspace, maps).numpy())

@@ -76,7 +76,7 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     check_fits(scan, trained, force=force)
-    pattern = None if undersampling is None else undersampling.pattern(scan.shape)
+    pattern = None if undersampling is None else undersampling.pattern(scan.shape, coils=scan.coils)
     trained.model.to(device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     empty: list[int] = []

@@ -4,7 +4,10 @@ import math
 from dataclasses import dataclass
 
 from somamba.errors import ConfigError
-from somamba.physics.masks import MASKS, SamplingMask, make_mask
+from somamba.physics.masks import CENTER_SHARE, MASKS, SamplingMask, make_mask
+
+LEAST_CALIBRATION = 12
+"""Columns around the centre that coil maps can be estimated from: with fewer, errors of the maps drown the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +19,8 @@ class Undersampling:
     mask: str = "equispaced"
     """Kind of the mask, as in `MASKS`."""
     calibration: int | None = None
-    """Columns that are kept around the centre; by default 0.32 / acceleration of all columns."""
+    """Columns that are kept around the centre; by default 0.32 / acceleration of all columns, for several coils at
+    least `LEAST_CALIBRATION`."""
     seed: int = 0
     """Names the draw of a random mask."""
 
@@ -29,7 +33,11 @@ class Undersampling:
         if self.calibration is not None and self.calibration < 0:
             raise ConfigError(f"calibration={self.calibration} lines; choose 0 or more.")
 
-    def pattern(self, shape: tuple[int, int]) -> SamplingMask:
+    def pattern(self, shape: tuple[int, int], *, coils: int = 1) -> SamplingMask:
         """The mask for k-space of this many rows and columns."""
-        options = {} if self.calibration is None else {"center_fraction": min(1, self.calibration / shape[1])}
+        lines = self.calibration
+        if lines is None and coils > 1 and "center_fraction" in MASKS[self.mask].options:
+            kept = shape[1] / self.acceleration
+            lines = max(round(CENTER_SHARE * kept), min(LEAST_CALIBRATION, int(0.75 * kept)))
+        options = {} if lines is None else {"center_fraction": min(1, lines / shape[1])}
         return make_mask(self.mask, shape=shape, acceleration=self.acceleration, seed=self.seed, **options)
