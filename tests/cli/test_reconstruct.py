@@ -9,7 +9,7 @@ from inference.checkpoints import save_tiny
 from inference.scans.made import coil_kspace, columns, picture, write_fastmri
 from somamba.cli import reconstruct
 from somamba.cli.main import main as somamba
-from somamba.errors import ConfigError, DataError, InputError
+from somamba.errors import ConfigError, DataError
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance
 
