@@ -4,10 +4,12 @@ import pytest
 
 from report.made_leakage import leakage_rows
 from report.made_rows import rows
+from report.made_sweep import sweep_row
 from somamba.cli import table
 from somamba.errors import InputError
 from somamba.evaluation.leakage_rows import write_leakage
 from somamba.evaluation.rows import write_rows
+from somamba.evaluation.sweep_rows import write_sweep
 
 
 @pytest.fixture
@@ -45,3 +47,16 @@ def test_files_of_leakage_become_table_5(files, tmp_path, capsys, name, sign):
 def test_table_5_without_leakage_is_refused(files):
     with pytest.raises(InputError, match="no rows of leakage"):
         table.main([*files, "--layout", "leakage"])
+
+
+def test_the_summary_of_a_sweep_becomes_a_table(tmp_path, capsys):
+    write_sweep(tmp_path / "s.csv", [sweep_row("so_mamba"), sweep_row("unet")])
+    table.main([str(tmp_path / "s.csv"), "--layout", "sweep"])
+    assert "| UNet | 0 | 15 min | 606 | 1.35 |" in capsys.readouterr().out
+    with pytest.raises(InputError, match="in Markdown only"):
+        table.main([str(tmp_path / "s.csv"), "--layout", "sweep", "--format", "latex"])
+
+
+def test_a_layout_refuses_files_of_another(files):
+    with pytest.raises(InputError, match="the first line must be run,model,seed"):
+        table.main([*files, "--layout", "sweep"])

@@ -1,8 +1,6 @@
 """Journals become curves."""
 
-import pytest
-
-from somamba.report.learning import MOST_POINTS, learning_section, smoothed, span, validations
+from somamba.report.learning import MOST_POINTS, learning_section, span, thinned
 from somamba.report.sources import TrainedRun
 
 
@@ -10,22 +8,16 @@ def steps(losses):
     return [{"event": "step", "step": i, "loss": loss} for i, loss in enumerate(losses, start=1)]
 
 
-def test_the_loss_is_a_running_mean():
-    assert smoothed(steps([4.0, 2.0, 3.0])) == [(1, 4.0), (2, 3.0), (3, 3.0)]
-    long = smoothed(steps([float(i) for i in range(100)]))
-    assert long[-1] == pytest.approx((100, 74.5))  # Mean of 50 ... 99.
-
-
 def test_a_long_run_is_thinned_and_keeps_its_end():
-    found = smoothed(steps([1.0] * 5000))
+    found = thinned([(float(i), 1.0) for i in range(5001)])
     assert len(found) <= MOST_POINTS
-    assert found[-1] == pytest.approx((5000, 1.0))
+    assert found[-1] == (5000.0, 1.0)
 
 
-def test_steps_without_a_number_are_left_out():
-    events = [*steps([1.0, None, float("nan"), "x"]), {"event": "step", "step": 9}, {"step": 3}]
-    assert smoothed(events) == [(1, 1.0)]
-    assert validations([{"event": "validation", "step": 5, "psnr": 30.5}]) == [(5, 30.5)]
+def test_runs_under_a_budget_of_minutes_are_drawn_over_minutes():
+    events = [{"event": "start", "step": 0, "timed": True}, {"event": "step", "step": 1, "loss": 1.0, "seconds": 90}]
+    run = TrainedRun(name="mine", events=events, config={}, recipe="")
+    assert "training loss over minutes of training: mine ends at 1 (minutes of training 1.5)" in learning_section([run])
 
 
 def test_runs_that_took_no_step_give_no_chart():

@@ -6,11 +6,13 @@ from evaluation.made_gallery import write_gallery
 from report.made_leakage import leakage_rows
 from report.made_rows import rows
 from report.made_run import made_run, taken
+from report.made_sweep import sweep_row
 from report.test_costs import cost
 from somamba.errors import InputError
 from somamba.evaluation.cost_rows import write_costs
 from somamba.evaluation.leakage_rows import write_leakage
 from somamba.evaluation.rows import write_rows
+from somamba.evaluation.sweep_rows import write_sweep
 
 
 def test_everything_is_known_by_its_content_not_its_name(tmp_path):
@@ -35,6 +37,15 @@ def test_the_folder_of_a_sweep_gives_its_runs(tmp_path):
     made_run(tmp_path / "sweep" / "one")
     made_run(tmp_path / "sweep" / "two", place="last")
     assert [run.name for run in taken(tmp_path / "sweep").runs] == ["one", "two"]
+
+
+def test_the_folder_of_a_sweep_gives_its_summaries_once(tmp_path):
+    made_run(tmp_path / "sweep" / "one")
+    write_sweep(tmp_path / "sweep" / "a.csv", [sweep_row("one"), sweep_row("two")])
+    write_sweep(tmp_path / "sweep" / "b.csv", [sweep_row("two"), sweep_row("three")])
+    write_rows(tmp_path / "sweep" / "c.csv", rows("so_mamba", "acdc", 4))
+    assert [row.run for row in taken(tmp_path / "sweep").trainings] == ["one", "two", "three"]
+    assert taken(tmp_path / "sweep" / "a.csv").trainings == [sweep_row("one"), sweep_row("two")]
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path):

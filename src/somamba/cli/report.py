@@ -14,10 +14,11 @@ from somamba.training.journal import read_journal
 DESCRIPTION = """Make one HTML file that opens from disk and asks the network for nothing.
 
 What is given is recognised by what it holds, in any order:
-  folder of a run or of a sweep        learning curves, recipe, rows of val.csv
+  folder of a run or of a sweep        learning curves, recipe, rows of val.csv, steps and speed of a sweep
   CSV file of somamba evaluate         tables that sort, paired statistics
   CSV file of somamba leakage          HLeak, RLeak and eta, unit by unit
   CSV file of somamba cost             parameters, MACs, time and memory
+  CSV file of somamba sweep            budget, steps and speed of its runs
   folder of somamba evaluate --keep    slice viewer: flip methods, error maps, k-space, zoom, window and level
   PNG picture                          a figure
 

@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from somamba.errors import InputError
 from somamba.report.figures.canvas import new_figure, save_figure
+from somamba.report.journals import SMOOTHING, STEPS, Event, Point, common_axis, losses, running_mean, validations
 
-Event = Mapping[str, Any]
-
-SMOOTHING = 50
-"""Steps over which the loss is averaged; single steps see other slices and scatter."""
+COLOURS = 10
+"""Of matplotlib; the next runs have the same with dashes."""
 
 
 def draw_curves(
     runs: Mapping[str, Sequence[Event]], path: Path, *, baseline: float | None = None, title: str = ""
 ) -> None:
-    """Draw loss and validation PSNR over the steps of one or several runs.
+    """Draw loss and validation PSNR along the training of one or several runs.
+
+    Over steps; over minutes where all runs had a budget of minutes.
 
     Args:
         runs: The events of each run's journal, by name.
@@ -28,42 +28,31 @@ def draw_curves(
         InputError: a run has no training step yet.
         MissingExtraError: matplotlib is not installed.
     """
-    for name, events in runs.items():
-        if not _of(events, "step"):
-            raise InputError(f"The journal of {name} holds no training step; wait for the first, or name another run.")
+    x = common_axis(runs.values())
+    taken = {name: losses(events, x) for name, events in runs.items()}
+    if idle := [name for name, points in taken.items() if not points]:
+        raise InputError(f"The journal of {idle[0]} holds no training step; wait for the first, or name another run.")
     figure = new_figure(10, 4)
-    losses, scores = figure.subplots(1, 2, sharex=True)
-    for name, events in runs.items():
-        _draw_loss(losses, name, events)
-        _draw_psnr(scores, name, events)
-    losses.set(xlabel="step", ylabel="training loss", yscale="log")
-    scores.set(xlabel="step", ylabel="PSNR on the validation cases [dB]")
+    left, right = figure.subplots(1, 2, sharex=True)
+    for place, (name, events) in enumerate(runs.items()):
+        look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
+        left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
+        left.plot(*zip(*running_mean(taken[name]), strict=True), label=name, **look)
+        if found := validations(events, x):
+            right.plot(*zip(*found, strict=True), marker="o", label=_best(name, found, x), **look)
+    left.set(xlabel=x, ylabel=f"training loss, mean of {SMOOTHING} steps", yscale="log")
+    right.set(xlabel=x, ylabel="PSNR on the validation cases [dB]")
     if baseline is not None:
-        scores.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
-    for axes in (losses, scores):
+        right.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
+    for axes in (left, right):
         axes.grid(alpha=0.3)
         if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False)
+            axes.legend(frameon=False, fontsize="small")
     figure.suptitle(title)
     save_figure(figure, path)
 
 
-def _of(events: Sequence[Event], kind: str) -> list[Event]:
-    return [event for event in events if event["event"] == kind]
-
-
-def _draw_loss(axes: Any, name: str, events: Sequence[Event]) -> None:
-    steps = [(event["step"], event["loss"]) for event in _of(events, "step") if event["loss"] is not None]
-    places, losses = zip(*steps, strict=True)
-    (line,) = axes.plot(places, losses, alpha=0.2, linewidth=0.5)
-    means = [sum(part) / len(part) for i in range(len(losses)) if (part := losses[max(0, i + 1 - SMOOTHING) : i + 1])]
-    axes.plot(places, means, color=line.get_color(), label=f"{name}, mean of {SMOOTHING} steps")
-
-
-def _draw_psnr(axes: Any, name: str, events: Sequence[Event]) -> None:
-    found = _of(events, "validation")
-    if not found:
-        return
-    best = max(found, key=lambda event: float(event["psnr"]))
-    label = f"{name}, best {best['psnr']:.2f} dB (step {best['step']})"
-    axes.plot([event["step"] for event in found], [event["psnr"] for event in found], marker="o", label=label)
+def _best(name: str, scores: Sequence[Point], x: str) -> str:
+    place, psnr = max(scores, key=lambda point: point[1])
+    where = f"step {place:g}" if x == STEPS else f"after {place:.1f} min"
+    return f"{name}, best {psnr:.2f} dB ({where})"

@@ -12,6 +12,7 @@ from somamba.report.markup import Html, element, joined
 from somamba.report.origins import origins_section
 from somamba.report.scores import Contest, compared, contests, scores_section
 from somamba.report.sources import Sources
+from somamba.report.trainings import trainings_section
 from somamba.report.viewer import viewer
 
 TITLE = "SO-Mamba report"
@@ -38,6 +39,7 @@ def build_report(
     sections = {
         "Results": _results(found),
         "Slices": _slices(sources, most_slices),
+        "Trainings": trainings_section(sources.trainings) if sources.trainings else None,
         "Learning curves": learning_section(sources.runs),
         "Leakage": leakage_section(sources.leakage) if sources.leakage else None,
         "Cost": costs_section(sources.costs) if sources.costs else None,

@@ -12,13 +12,14 @@ from somamba.errors import InputError
 from somamba.evaluation.cost_rows import CostRow, read_costs
 from somamba.evaluation.gallery_files import KeptCase, is_gallery, read_gallery
 from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
-from somamba.evaluation.rows import Row, read_rows
+from somamba.evaluation.rows import Row, holds, read_rows
+from somamba.evaluation.sweep_rows import SweepRow, read_sweep
 
 JOURNAL = "journal.jsonl"
 PNG = b"\x89PNG\r\n\x1a\n"
 WANTED = (
-    "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage or cost, the folder of "
-    "somamba evaluate --keep, or a PNG picture"
+    "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage, cost or sweep, the "
+    "folder of somamba evaluate --keep, or a PNG picture"
 )
 
 Event = Mapping[str, Any]
@@ -45,6 +46,7 @@ class Sources:
     rows: list[Row] = field(default_factory=list)
     leakage: list[LeakageRow] = field(default_factory=list)
     costs: list[CostRow] = field(default_factory=list)
+    trainings: list[SweepRow] = field(default_factory=list)
     cases: list[KeptCase] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
     """PNG files by name."""
@@ -84,6 +86,10 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
         found.cases += read_gallery(path)
         return []
     if runs := sorted(journal.parent for journal in path.glob(f"*/{JOURNAL}")):
+        # Grids that share a folder share runs, and each lists them.
+        summaries = [file for file in sorted(path.glob("*.csv")) if holds(file, SweepRow)]
+        told = {row.run: row for file in summaries for row in read_sweep(file)}
+        found.trainings += told.values()
         return runs
     names = sorted(entry.name for entry in path.iterdir())
     inside = f"{', '.join(names[:5])}{', ...' if names[5:] else ''}" if names else "nothing"
@@ -106,6 +112,8 @@ def _take_file(path: Path, found: Sources) -> None:
         found.leakage += read_leakage(path)
     elif heads == [column.name for column in fields(CostRow)]:
         found.costs += read_costs(path)
+    elif heads == [column.name for column in fields(SweepRow)]:
+        found.trainings += read_sweep(path)
     else:
         raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
 

@@ -1,0 +1,38 @@
+"""Points of a journal: over steps or minutes, smoothed, without what is no number."""
+
+import pytest
+
+from somamba.report.journals import MINUTES, STEPS, common_axis, losses, running_mean, validations
+
+
+def steps(values, seconds=30.0):
+    return [{"event": "step", "step": i, "loss": x, "seconds": seconds} for i, x in enumerate(values, start=1)]
+
+
+def start(**facts):
+    return {"event": "start", "step": 0, **facts}
+
+
+def test_the_loss_is_a_running_mean():
+    assert running_mean(losses(steps([4.0, 2.0, 3.0]))) == [(1, 4.0), (2, 3.0), (3, 3.0)]
+    long = running_mean(losses(steps([float(i) for i in range(100)])))
+    assert long[-1] == pytest.approx((100, 74.5))  # Mean of 50 ... 99.
+
+
+def test_steps_without_a_number_are_left_out():
+    events = [*steps([1.0, None, float("nan"), "x"]), {"event": "step", "step": 9}, {"step": 3}]
+    assert losses(events) == [(1, 1.0)]
+    assert validations([{"event": "validation", "step": 5, "psnr": 30.5}]) == [(5, 30.5)]
+
+
+def test_minutes_are_those_of_all_steps_so_far():
+    events = [*steps([1.0, None, 3.0]), {"event": "validation", "step": 3, "psnr": 30.0}]
+    assert losses(events, MINUTES) == [(0.5, 1.0), (1.5, 3.0)]
+    assert validations(events, MINUTES) == [(1.5, 30.0)]
+
+
+def test_the_axis_is_minutes_only_where_all_runs_had_them():
+    timed, counted = [start(timed=True)], [start(timed=False)]
+    assert common_axis([timed, timed]) == MINUTES
+    for journals in ([timed, counted], [timed, []], [[start()]], []):
+        assert common_axis(journals) == STEPS
