@@ -28,7 +28,8 @@ class Merge(nn.Linear):
         if torch.is_autocast_enabled(residual.device.type):
             # In-place products would run in float32: autocast does not reach them.
             return residual + F.linear(torch.cat(parts, dim=-1), self.weight, self.bias)
-        merged = (residual + self.bias).flatten(0, 2)
+        # Flat before the sum: products added to a view of it would be copied back and forth in the backward pass.
+        merged = residual.flatten(0, 2) + self.bias
         for part, weight in zip(parts, self.weight.split(self.widths, dim=1), strict=False):
             merged.addmm_(part.flatten(0, 2), weight.t())
         return merged.unflatten(0, residual.shape[:3])
