@@ -68,3 +68,10 @@ def test_plain_lines_name_the_run(runs):
     assert lines[-1] == "so[b]  failed (run 2 of 2): no room"
     assert lines[-2].startswith("so[b]  epoch 1.00  step 10  loss 0.12500")
     assert len(lines) == 5
+
+
+def test_lines_tell_of_measuring_now_and_then(runs):
+    lines = []
+    watch = plain_board(runs, lines.append, every=-1.0)
+    watch("unet", {"event": "measured", "done": 4, "count": 10})
+    assert lines == ["unet  measured 4 of 10 batches"]

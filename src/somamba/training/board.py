@@ -1,5 +1,6 @@
 """A sweep for people: a table that stays up to date on a terminal, lines elsewhere."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,12 +109,19 @@ def live_board(runs: Sequence[Run], console: Console) -> Iterator[Watcher]:
 def plain_board(runs: Sequence[Run], write: Callable[[str], object], *, every: float = 30.0) -> Watcher:
     """A watcher that writes a line whenever a run changes its state, and its progress now and then."""
     listeners: dict[str, Listener] = {}
+    written = time.monotonic()
     places = {run.name: number for number, run in enumerate(runs, start=1)}
 
     def watch(name: str, event: Event) -> None:
+        nonlocal written
         if event["event"] == "state":
+            written = time.monotonic()
             note = f": {event['note']}" if event["note"] else ""
             write(f"{name}  {event['state']} (run {places[name]} of {len(places)}){note}")
+        elif event["event"] == "measured":
+            if time.monotonic() - written > every:
+                written = time.monotonic()
+                write(f"{name}  measured {event['done']} of {event['count']} batches")
         elif event["event"] in OF_A_RUN:
             if name not in listeners:
                 listeners[name] = plain_display(lambda text: write(f"{name}  {text}"), every=every)
