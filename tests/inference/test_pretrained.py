@@ -9,7 +9,7 @@ import torch
 
 import somamba
 from inference.checkpoints import save_tiny
-from inference.scans.made import coil_kspace, columns, picture
+from inference.scans.made import coil_kspace, columns, noise, picture
 from somamba.data.simulate import coil_maps
 from somamba.errors import InputError
 
@@ -97,3 +97,18 @@ def test_importing_somamba_does_not_import_torch():
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'laod'"):
         somamba.laod  # noqa: B018
+
+
+def test_a_noise_scan_prewhitens_the_coils(plain):
+    maps = coil_maps(3, (32, 24), seed=1).numpy()
+    kspace, levels = coil_kspace(3), np.array([0.02, 0.02, 0.5])
+    samples = levels[:, None] * noise((3, 5000), 1.0)
+    bad = kspace + levels[:, None, None] * noise(kspace.shape, 1.0, seed=1)
+    error = {}
+    for name, options in {"white": {"noise": samples}, "plain": {}}.items():
+        clean, noisy = (plain.reconstruct(k, maps=maps, **options) for k in (kspace, bad))
+        error[name] = np.linalg.norm(noisy - clean) / np.linalg.norm(clean)
+    assert error["white"] < error["plain"] / 5
+    for wrong in (samples[:2], samples[None], samples[:, :2], np.zeros_like(samples)):
+        with pytest.raises(InputError, match=r"[Nn]oise"):
+            plain.reconstruct(kspace, maps=maps, noise=wrong)

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.scans.made import coil_kspace, columns, lines_of, picture, write_cfl, write_mrd
+from inference.scans.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
 from somamba.data.case import Volume
+from somamba.data.simulate import coil_maps
 from somamba.errors import InputError
 from somamba.inference.reconstruct import COMPLETE, reconstruct, stem
 from somamba.inference.scans.opening import open_scan
@@ -195,3 +196,29 @@ def test_the_real_brain_is_undersampled_and_reconstructed(shared_data, tmp_path)
     assert 3.8 < made.provenance["acceleration"] < 4.2
     error = np.linalg.norm(seen[0].zero_filled - seen[0].whole) / np.linalg.norm(seen[0].whole)
     assert 0.1 < error < 0.5
+
+
+def noisy_coil(path, samples, maps):
+    """Three coils, of which the last is full of noise; its noise scan says so."""
+    deviations = np.array([0.02, 0.02, 0.5])[:, None]
+    lines = [acquisition(deviations * noise((3, 5000), 1.0), flags=(19,)), *lines_of(samples)]
+    return open_scan(write_mrd(path, lines, (32, 24)), maps=maps)
+
+
+def test_prewhitening_keeps_a_noisy_coil_from_spoiling_the_image(tmp_path):
+    clean = coil_kspace(3)
+    np.save(tmp_path / "maps.npy", coil_maps(3, (32, 24), seed=1).mT.numpy())  # as the picture lies
+    bad = clean + np.array([0.02, 0.02, 0.5])[:, None, None] * noise(clean.shape, 1.0, seed=1)
+    scans = [noisy_coil(tmp_path / f"{n}.h5", k, tmp_path / "maps.npy") for n, k in enumerate((clean, bad))]
+    error = {}
+    for prewhiten in (True, False):
+        made = [reconstruct(scan, ZERO_FILLED, prewhiten=prewhiten) for scan in scans]
+        assert made[0].provenance["prewhitened"] is prewhiten
+        without, with_noise = (one.images for one in made)
+        error[prewhiten] = np.linalg.norm(with_noise - without) / np.linalg.norm(without)
+    assert error[True] < error[False] / 5
+
+
+def test_networks_that_take_coils_side_by_side_see_them_as_they_are(tmp_path):
+    scan = noisy_coil(tmp_path / "a.h5", coil_kspace(3), None)
+    assert reconstruct(scan, tiny(tmp_path, coils=3)).provenance["prewhitened"] is False

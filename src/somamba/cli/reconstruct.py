@@ -27,11 +27,12 @@ from somamba.physics.masks import MASKS
 DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
 .hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
 
-What was acquired is found from where k-space is zero; coil maps are estimated (ESPIRiT) unless they are given; slices
-are read and reconstructed one at a time. Results say inside how they were made. Of several files, those whose result is
-there and was made from the same scan with the same weights and options are skipped, and a bad one does not stop the
-others. With --accelerate a fully sampled scan is undersampled first, and PSNR and SSIM against the full image are given
-for the network and for zero-filling; the full image is merged by the same coil maps.
+What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; coil maps
+are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one at a time. Results say inside how
+they were made. Of several files, those whose result is there and was made from the same scan with the same weights and
+options are skipped, and a bad one does not stop the others. With --accelerate a fully sampled scan is undersampled
+first, and PSNR and SSIM against the full image are given for the network and for zero-filling; the full image is merged
+by the same coil maps.
 Exit code: 0 when all is there, 2 when anything failed.
 
 examples:
@@ -88,6 +89,9 @@ def _parser() -> ArgumentParser:
     parser.add_argument("--mask", choices=list(MASKS), help="how --accelerate samples (default: equispaced columns)")
     parser.add_argument("--calibration", type=int, metavar="LINES", help="columns it keeps around the centre")
     parser.add_argument("--seed", type=int, help="names the draw of a random mask (default: 0)")
+    parser.add_argument(
+        "--no-prewhitening", action="store_true", help="leave the coils of a file with a noise scan alone"
+    )
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
     parser.add_argument("--again", action="store_true", help="make again what is there")
     parser.add_argument("--shard", type=_shard, metavar="I/N", help="only the I-th of N parts, I from 1 to N")
@@ -111,6 +115,7 @@ def _request(options: Namespace, trained: Trained) -> Request:
         axes=options.axes,
         centred=options.centred,
         maps=options.maps,
+        prewhiten=not options.no_prewhitening,
         force=options.force,
         again=options.again,
     )

@@ -46,8 +46,9 @@ class Request:
     axes: tuple[str, ...] | None = None
     centred: bool | None = None
     maps: Path | None = None
+    prewhiten: bool = True
     force: bool = False
-    """See `reconstruct`."""
+    """See `reconstruct`, as the one before."""
     again: bool = False
     """Also make what is there."""
 
@@ -58,6 +59,7 @@ class Request:
             "axes": None if self.axes is None else list(self.axes),
             "centred": self.centred,
             "maps": None if self.maps is None else fingerprint(self.maps),
+            "prewhiten": self.prewhiten,
             "force": self.force,
         }
 
@@ -128,6 +130,7 @@ class Worker:
             scan,
             self.trained,
             undersampling=asked.undersampling,
+            prewhiten=asked.prewhiten,
             force=asked.force,
             device=self.device,
             watch=watch,

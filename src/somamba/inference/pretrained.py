@@ -1,5 +1,6 @@
 """The library's front door: ``somamba.load(name).reconstruct(kspace)``, for arrays that are in memory already."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,9 @@ from somamba.inference.device import find_device
 from somamba.inference.reconstruct import MAGNITUDE_ONLY
 from somamba.inference.recover import Measured, recover
 from somamba.inference.scans.arrangement import Arrangement
+from somamba.inference.scans.noise import noise_of_scan
 from somamba.inference.scans.sampling import find_sampling
+from somamba.inference.scans.whitening import mix_coils, whitening_matrix
 from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
 
@@ -39,6 +42,7 @@ class Pretrained:
         maps: NDArray[Any] | Tensor | None = None,
         mask: NDArray[Any] | Tensor | None = None,
         *,
+        noise: NDArray[Any] | Tensor | None = None,
         centred: bool = True,
         force: bool = False,
     ) -> Array:
@@ -50,6 +54,7 @@ class Pretrained:
             maps: Coil maps, (coils, y, x) or (slices, coils, y, x). None estimates them (ESPIRiT) from the fully
                 acquired centre of k-space, where there are several coils.
             mask: What was acquired, (x,) or (y, x). None finds it from where k-space is zero.
+            noise: Samples of a noise scan, (coils, samples), to prewhiten the coils by.
             centred: The zero frequency is in the middle, as after ``fftshift(fft2(ifftshift(image)))``. False: it is
                 the first sample, as ``fft2(image)`` has it.
             force: Let weights that were trained for magnitude images see measurements.
@@ -67,6 +72,13 @@ class Pretrained:
         slices = _slices(values)
         found = None if maps is None else _maps(_complex(maps, "coil maps"), slices)
         sampled = None if mask is None else _mask(mask, slices)
+        if noise is not None:
+            if self.trained.coils > 1:
+                raise InputError(
+                    "This network knows each coil as it is, so they cannot be prewhitened. Leave noise out."
+                )
+            whiten = _whitener(_complex(noise, "noise"), slices)
+            slices, found = whiten(slices), None if found is None else whiten(found)
         if not centred:
             slices = torch.from_numpy(UNCENTRED.apply(slices.numpy()))
             sampled = None if sampled is None else torch.fft.fftshift(sampled, dim=(-2, -1))
@@ -140,6 +152,21 @@ def _maps(maps: Tensor, slices: Tensor) -> Tensor:
             f"{tuple(maps.shape)}."
         )
     return maps
+
+
+def _whitener(noise: Tensor, slices: Tensor) -> Callable[[Tensor], Tensor]:
+    """What mixes the coils of k-space and of maps."""
+    coils = slices.shape[1]
+    if noise.ndim != 2 or len(noise) != coils:
+        raise InputError(f"Noise must be (coils, samples) with {coils} coils, got {tuple(noise.shape)}.")
+    found = noise_of_scan(noise.numpy(), 1.0)
+    matrix = None if found is None or found.covariance is None else whitening_matrix(found.covariance)
+    if matrix is None:
+        raise InputError(
+            f"The noise covariance of {coils} coils is singular in {noise.shape[1]} samples. Give more samples than "
+            "coils, and leave out a coil that is switched off."
+        )
+    return lambda values: torch.from_numpy(mix_coils(matrix, values.numpy()))
 
 
 def _mask(mask: NDArray[Any] | Tensor, slices: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recover import Measured, recover, recover_magnitude, whole_image
 from somamba.inference.scans.sampling import find_sampling
 from somamba.inference.scans.scan import Scan
+from somamba.inference.scans.whitening import NOTE, whitened
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.models.zero_filled import ZeroFilled
@@ -55,6 +56,7 @@ def reconstruct(
     trained: Trained,
     *,
     undersampling: Undersampling | None = None,
+    prewhiten: bool = True,
     force: bool = False,
     device: torch.device | str = "cpu",
     watch: Watcher = lambda _slice: None,
@@ -65,6 +67,8 @@ def reconstruct(
         scan: What was measured.
         trained: The model; it is moved to ``device``.
         undersampling: What to leave out of a fully sampled scan; None reconstructs what was acquired.
+        prewhiten: Mix the coils so that their noise is independent and alike, where the file has a noise scan and the
+            network takes sensitivity maps.
         force: Let weights that were trained for magnitude images see measurements.
         device: Where the network runs.
         watch: Told of every slice.
@@ -76,6 +80,8 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     check_fits(scan, trained, force=force)
+    # A network that takes coils side by side knows each of them as it is.
+    scan = whitened(scan) if prewhiten and trained.coils == 1 else scan
     pattern = None if undersampling is None else undersampling.pattern(scan.shape, coils=scan.coils)
     trained.model.to(device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
@@ -219,4 +225,5 @@ def _facts(scan: Scan, trained: Trained) -> dict[str, Any]:
         "protocol": trained.protocol,
         "coils": scan.coils,
         "coil_maps": maps,
+        "prewhitened": NOTE in scan.notes,
     }

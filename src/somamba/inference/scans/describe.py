@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from somamba.inference.scans.geometry import orientation
 from somamba.inference.scans.sampling import Sampling
 from somamba.inference.scans.scan import Scan, slice_with_signal
@@ -65,4 +68,14 @@ def _noise(scan: Scan, index: int) -> str:
     peak = float(scan.kspace(index).abs().max())
     if peak > 0 and scan.noise.deviation > 0:
         words += f", {20 * math.log10(peak / scan.noise.deviation):.0f} dB below the largest sample"
-    return words
+    return words + ("" if scan.noise.covariance is None or scan.coils == 1 else _unlike(scan.noise.covariance))
+
+
+def _unlike(covariance: NDArray[np.complex128]) -> str:
+    """What prewhitening will change."""
+    deviations = np.sqrt(np.diag(covariance).real)
+    if not deviations.min() > 0:
+        return "; a coil without noise is switched off, so coils cannot be prewhitened"
+    correlation = np.abs(covariance / np.outer(deviations, deviations)) - np.eye(len(covariance))
+    spread = deviations.max() / deviations.min()
+    return f"; coils differ by a factor of {spread:.1f} and correlate by up to {correlation.max():.2f}: prewhitened"
