@@ -11,17 +11,24 @@ import platform
 DISABLE = "SOMAMBA_RETURN_PAGES"
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # names of mallopt() in <malloc.h>
 _LARGEST = 32 << 20  # glibc accepts no larger threshold
+_NEVER = -1  # mallopt() takes an int: two gigabytes are beyond it, and would arrive as zero
+_kept = 0
 
 
 def keep_pages(megabytes: int = 1024) -> bool:
-    """Let this process keep up to ``megabytes`` of freed memory; returns whether the C library took the hint.
+    """Let this process keep up to ``megabytes`` of freed memory, or all of it from 2048 on.
 
-    Called when the compiled kernels are first used. It concerns the whole process: where memory is short, the
-    environment variable ``SOMAMBA_RETURN_PAGES=1`` leaves the allocator as it is.
+    Called when the compiled kernels are first used; of several calls the largest counts. It concerns the whole process:
+    where memory is short, the environment variable ``SOMAMBA_RETURN_PAGES=1`` leaves the allocator as it is.
+
+    Returns:
+        Whether the C library took the hint.
     """
+    global _kept
     if os.environ.get(DISABLE, "0") not in ("", "0"):
         return False
     if platform.system() != "Linux" or platform.libc_ver()[0] != "glibc":
         return False
-    libc = ctypes.CDLL(None)
-    return bool(libc.mallopt(_MMAP_THRESHOLD, _LARGEST)) and bool(libc.mallopt(_TRIM_THRESHOLD, megabytes << 20))
+    libc, _kept = ctypes.CDLL(None), max(_kept, megabytes)
+    threshold = _kept << 20 if _kept < 2048 else _NEVER
+    return bool(libc.mallopt(_MMAP_THRESHOLD, _LARGEST)) and bool(libc.mallopt(_TRIM_THRESHOLD, threshold))
