@@ -34,8 +34,8 @@ def test_a_sweep_ends_in_a_summary_and_a_table(finished, capsys):
     with (finished / "grid.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [(line["run"], line["model"], line["seed"], line["steps"], line["minutes"]) for line in lines] == [
-        ("full", "so_mamba", "0", "4", ""),
-        ("closed", "without_access", "1", "4", ""),
+        ("full", "so_mamba", "0", "4", "0.0"),
+        ("closed", "without_access", "1", "4", "0.0"),
     ]
     assert lines[0]["command"].endswith("/grid.yaml --data.path $DATA")
     table.main([str(finished / name / "val.csv") for name in ("full", "closed")])
