@@ -1,5 +1,6 @@
 """Learning curves: what a run's journal says, as a picture."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,27 +33,30 @@ def draw_curves(
     taken = {name: losses(events, x) for name, events in runs.items()}
     if idle := [name for name, points in taken.items() if not points]:
         raise InputError(f"The journal of {idle[0]} holds no training step; wait for the first, or name another run.")
-    figure = new_figure(10, 4)
+    figure = new_figure(10, 3.8 + 0.2 * math.ceil((len(runs) + 1) / 3))
     left, right = figure.subplots(1, 2, sharex=True)
     for place, (name, events) in enumerate(runs.items()):
         look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
         left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
-        left.plot(*zip(*running_mean(taken[name]), strict=True), label=name, **look)
-        if found := validations(events, x):
-            right.plot(*zip(*found, strict=True), marker="o", label=_best(name, found, x), **look)
+        found = validations(events, x)
+        left.plot(*zip(*running_mean(taken[name]), strict=True), label=_label(name, found, x), **look)
+        if found:
+            right.plot(*zip(*found, strict=True), marker="o", **look)
     left.set(xlabel=x, ylabel=f"training loss, mean of {SMOOTHING} steps", yscale="log")
     right.set(xlabel=x, ylabel="PSNR on the validation cases [dB]")
     if baseline is not None:
         right.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, fontsize="small")
+    # Below both, where no curve runs.
+    figure.legend(loc="outside lower center", ncols=min(3, len(runs) + 1), frameon=False, fontsize="small")
     figure.suptitle(title)
     save_figure(figure, path)
 
 
-def _best(name: str, scores: Sequence[Point], x: str) -> str:
+def _label(name: str, scores: Sequence[Point], x: str) -> str:
+    if not scores:
+        return name
     place, psnr = max(scores, key=lambda point: point[1])
     where = f"step {place:g}" if x == STEPS else f"after {place:.1f} min"
     return f"{name}, best {psnr:.2f} dB ({where})"
