@@ -14,6 +14,7 @@ from somamba.evaluation.gallery_files import KeptCase, is_gallery, read_gallery
 from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
 from somamba.evaluation.rows import Row, holds, read_rows
 from somamba.evaluation.sweep_rows import SweepRow, read_sweep
+from somamba.report.journals import Event
 
 JOURNAL = "journal.jsonl"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -21,8 +22,6 @@ WANTED = (
     "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage, cost or sweep, the "
     "folder of somamba evaluate --keep, or a PNG picture"
 )
-
-Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
