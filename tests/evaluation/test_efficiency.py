@@ -23,7 +23,9 @@ def test_an_inference_reconstructs_a_measurement_of_the_size_asked_for():
 
 @pytest.mark.skipif(not CLEAR.exists(), reason="memory is measured on Linux only")
 def test_every_network_is_measured():
-    found = measure_inference(["zero_filled", "unet"], (32, 40), repeats=1)
+    told = []
+    found = measure_inference(["zero_filled", "unet"], (32, 40), repeats=1, on_run=lambda *where: told.append(where))
+    assert told == [(done, 6) for done in range(1, 7)]
     assert list(found) == ["zero_filled", "unet"]
     assert 0 < found["zero_filled"].seconds < found["unet"].seconds
     assert found["unet"].megabytes >= 0

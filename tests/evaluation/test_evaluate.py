@@ -102,7 +102,7 @@ def test_coils_are_merged_before_scoring(folder):
     slices = open_slices(replace(config, acceleration=1.0), "test")
     results = evaluate(build("zero_filled"), slices)
     assert results[0].scores.psnr > 100
-    assert results[0].realised_acceleration == pytest.approx(1.0, abs=0.2)
+    assert results[0].sampled.realised_acceleration == pytest.approx(1.0, abs=0.2)
 
 
 @pytest.mark.parametrize("factor", [float("nan"), float("inf")])
@@ -139,8 +139,8 @@ def test_masks_drawn_for_each_slice_have_a_digest_of_all(slices):
     config = replace(slices.config, mask="random", masks="drawn")
     drawn = replace(slices, config=config)
     first, second = evaluate(build("zero_filled"), drawn)
-    assert first.mask_digest != second.mask_digest
-    assert evaluate(build("zero_filled"), drawn)[0].mask_digest == first.mask_digest
+    assert first.sampled.mask_digest != second.sampled.mask_digest
+    assert evaluate(build("zero_filled"), drawn)[0].sampled.mask_digest == first.sampled.mask_digest
 
 
 def test_zero_filled_on_acdc_is_what_was_measured_elsewhere(shared_data, tmp_path):

@@ -55,7 +55,7 @@ def test_the_images_that_were_scored_are_kept(data, tmp_path):
     (case,) = read_gallery(tmp_path)
     measurement, (method,) = case.measurement(), case.methods
     assert (case.facts.case, case.facts.dataset, case.facts.split) == ("patient001", "acdc", "val")
-    assert case.facts.mask_digest == examined.results[0].mask_digest
+    assert case.facts.mask_digest == examined.results[0].sampled.mask_digest
     np.testing.assert_allclose(method.reconstruction(), measurement.zero_filled * 0.9, rtol=1e-6)
     for number, target in enumerate(measurement.target):
         wanted = score(np.abs(method.reconstruction()[number]).clip(0, 1), target)

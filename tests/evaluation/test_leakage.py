@@ -28,6 +28,7 @@ from somamba.evaluation.leakage import (
 from somamba.evaluation.trace import ScanTrace, record_scans
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
+from somamba.physics.masks import SamplingMask
 from somamba.scan.backends import BACKENDS, Request, scan
 from somamba.scan.inputs import ScanInputs
 
@@ -265,6 +266,10 @@ def test_rows_name_case_unit_and_cutoff(slices, model):
     found = [(row.case, row.unit, row.cutoff) for row in rows]
     assert found == list(product(["patient001", "patient004"], [1, 2], [0.25, 0.35]))
     assert {(row.units, row.cases, row.slices, row.radius) for row in rows} == {(2, 2, 3, "side")}
+    mask = slices.batch([0]).mask[0, 0]
+    assert {(row.mask_digest, row.realised_acceleration) for row in rows} == {
+        (SamplingMask(mask, "x", 1).digest, mask.numel() / int(mask.sum()))
+    }
     assert (rows[3].hleak, rows[3].rleak) == results[0].units[1][1]
     assert rows[3].eta == pytest.approx(rows[3].rleak / rows[3].hleak)
     with pytest.raises(InputError, match="missing: patient004"):

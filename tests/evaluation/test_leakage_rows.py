@@ -27,7 +27,9 @@ ROW = LeakageRow(
     split="val",
     protocol="magnitude",
     mask="golden-radial",
+    mask_digest="fedcba9876543210",
     acceleration=8.0,
+    realised_acceleration=7.9,
     case="patient001",
     slices=3,
     unit=1,
@@ -154,6 +156,10 @@ def test_only_networks_measured_alike_are_compared():
     for changes in ({"acceleration": 4.0}, {"radius": "side"}, {"mask": "random"}):
         with pytest.raises(InputError, match=f"differ in {next(iter(changes))}"):
             comparable([*ROWS, *(replace(row, **changes) for row in other)])
+    with pytest.raises(InputError, match="through other masks"):
+        comparable([*ROWS, *(replace(row, mask_digest="0" * 16) for row in other)])
+    with pytest.raises(InputError, match="other cases"):
+        comparable([*ROWS, *(replace(row, case=row.case + "x") for row in other)])
     with pytest.raises(InputError, match="different cutoffs"):
         comparable([*ROWS, *(row for row in other if row.cutoff == 0.25)])
     with pytest.raises(InputError, match="no rows"):

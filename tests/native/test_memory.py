@@ -23,9 +23,12 @@ taken = {keep} and all([keep_pages(megabytes) for megabytes in {megabytes}])
 before = libc.mallinfo2().hblkhd
 tensor = torch.ones(5_000_000)  # 20 MB
 print(int(taken), (libc.mallinfo2().hblkhd - before) >> 20)
-many = [torch.ones(5_000_000) for _ in range(5)]
+libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+# Plain blocks, the last one freed first: whatever a library keeps above them would hold them back.
+blocks = [libc.malloc(20_000_000) for _ in range(5)]
 held = libc.mallinfo2().arena
-del many
+for block in reversed(blocks):
+    libc.free(block)
 print(held - libc.mallinfo2().arena >> 20)
 """
 

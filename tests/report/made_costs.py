@@ -19,5 +19,6 @@ def cost_row(method, *, size=(320, 320), **changes):
         "threads": 2,
         "processor": "",
         "commit": "unknown",
+        "command": "somamba cost --all",
     }
     return CostRow(**facts | changes)

@@ -7,7 +7,7 @@ from report.made_leakage import leakage_rows
 from report.made_rows import rows
 from report.made_run import made_run, taken
 from report.made_sweep import sweep_row
-from report.test_costs import cost
+from report.made_costs import cost_row
 from somamba.errors import InputError
 from somamba.evaluation.cost_rows import write_costs
 from somamba.evaluation.leakage_rows import write_leakage
@@ -18,7 +18,7 @@ from somamba.evaluation.sweep_rows import write_sweep
 def test_everything_is_known_by_its_content_not_its_name(tmp_path):
     write_rows(tmp_path / "a.txt", rows("unet", "acdc", 4))
     write_leakage(tmp_path / "b.csv", leakage_rows())
-    write_costs(tmp_path / "d.csv", [cost()])
+    write_costs(tmp_path / "d.csv", [cost_row("so_mamba")])
     write_gallery(tmp_path / "kept")
     (tmp_path / "c").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     run = made_run(tmp_path / "run")
@@ -26,7 +26,7 @@ def test_everything_is_known_by_its_content_not_its_name(tmp_path):
     found = taken(*(tmp_path / name for name in ("a.txt", "b.csv", "d.csv", "kept", "c", "run")))
     assert {row.method for row in found.rows} == {"unet", "so_mamba"}
     assert found.leakage == leakage_rows()
-    assert found.costs == [cost()]
+    assert found.costs == [cost_row("so_mamba")]
     assert len(found.cases) == 2
     assert list(found.pictures) == ["c"]
     assert found.runs[0].recipe == "model: unet\n"

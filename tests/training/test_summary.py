@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -47,11 +48,14 @@ def test_nothing_finished_writes_nothing(half, tmp_path):
     assert not (tmp_path / "grid.csv").exists()
 
 
-def test_the_table_is_for_people(half):
+def test_the_table_is_for_people_and_cuts_no_number(half):
     screen = io.StringIO()
-    Console(file=screen, width=200).print(summary_table([summarise(half[0], "x")]))
-    for words in ("full", "slices/s", "dB", f"{half[0].parameters:,}"):
+    row = summarise(half[0], "x")
+    long = replace(row, run="content_residency_seed0_of_the_longer_sweep", parameters=105_429_602, seconds=3_700.0)
+    Console(file=screen, width=80).print(summary_table([row, long]))
+    for words in ("full", f"{row.parameters:,}", "105,429,602", "1 h 01 min", f"{row.psnr:.2f}", f"{row.ssim:.3f}"):
         assert words in screen.getvalue()
+    assert "…" not in screen.getvalue()
 
 
 def test_a_lost_journal_is_named(half):

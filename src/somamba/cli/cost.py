@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from somamba.cli.arguments import image_size, teaching_parser
+from somamba.cli.progress import told_progress
 from somamba.errors import InputError
 from somamba.evaluation.cost import Cost, measure_cost
 from somamba.evaluation.cost_rows import CostRow, write_costs
@@ -74,9 +75,21 @@ def _count(options: Namespace) -> list[CostRow]:
     console = Console(stderr=True)
     watched = track(names, "Counting", console=console, transient=True, disable=not console.is_terminal)
     costs = {name: measure_cost(build(name).eval(), options.size) for name in watched}
-    measured = measure_inference(names, options.size, repeats=options.repeats) if options.measure else {}
+    measured: dict[str, Measured] = {}
+    if options.measure:
+        with told_progress("inferences") as tell:
+            measured = measure_inference(names, options.size, repeats=options.repeats, on_run=tell)
     where = {"threads": torch.get_num_threads(), "processor": processor() if measured else "", "commit": commit()}
+    where["command"] = _command(options)
     return [_row(name, cost, options.size, measured.get(name), where) for name, cost in costs.items()]
+
+
+def _command(options: Namespace) -> str:
+    """What to type to get these rows again."""
+    words = ["somamba cost", *(["--all"] if options.all else options.models), "--size", "{}x{}".format(*options.size)]
+    if options.measure:
+        words += ["--measure", "--repeats", str(options.repeats), "--threads", str(torch.get_num_threads())]
+    return " ".join(words)
 
 
 def _row(name: str, cost: Cost, size: tuple[int, int], measured: Measured | None, where: dict[str, Any]) -> CostRow:

@@ -13,8 +13,8 @@ from somamba.inference.scans.opening import open_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.report.figures.canvas import save_figure
+from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
-from somamba.report.tables import METHODS
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
 ORIGIN = (
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> None:
     attempts = []
     for name in ("zero_filled", "cg_sense", options.weights):
         trained = open_weights(name)
-        attempts.append(trial.attempt(METHODS.get(trained.name, trained.name), trained.model))
+        attempts.append(trial.attempt(method_name(trained.name), trained.model))
     summary = _summary(trial)
     console = Console()
     console.print(f"{summary}.", soft_wrap=True)

@@ -4,10 +4,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.progress import Progress
 
 from somamba.cli.measurement import asked_examination, measurement_parser
+from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
 from somamba.evaluation.examination import Examination, Examined, examine
 from somamba.evaluation.gallery import CASES, GalleryRequest
@@ -54,7 +53,7 @@ def describe(examined: Examined) -> str:
     slices, empty = sum(r.slices for r in results), sum(r.slices_left_out for r in results)
     lines = [
         f"{config.dataset} {split}, protocol {config.protocol}, {config.mask_kind} mask, x{config.acceleration:g} "
-        f"(realised x{results[0].realised_acceleration:.2f}): {len(results)} cases, {slices} slices"
+        f"(realised x{results[0].sampled.realised_acceleration:.2f}): {len(results)} cases, {slices} slices"
         + (f", {empty} empty slices left out" if empty else "")
     ]
     for name, (mean, std) in summary(results).items():
@@ -72,17 +71,16 @@ def _parser() -> ArgumentParser:
 
 
 def _examine(trained: Trained, examination: Examination, options: Namespace, world: World) -> Examined:
-    console, keep = Console(stderr=True), None
+    keep = None
     if options.keep is not None:
         keep = GalleryRequest(folder=options.keep, cases=options.keep_cases, label=options.label)
-    with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
-        task = progress.add_task("evaluating", total=None)
+    with told_progress("batches" if options.batch_size > 1 else "slices", leads=world.leads) as tell:
         return examine(
             trained,
             examination,
             batch_size=options.batch_size,
             device=world.device,
             processes=world,
-            on_batch=lambda done, count: progress.update(task, completed=done, total=count),
+            on_batch=tell,
             keep=keep,
         )

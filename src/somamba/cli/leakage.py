@@ -3,10 +3,9 @@
 from argparse import ArgumentParser
 
 import torch
-from rich.console import Console
-from rich.progress import Progress
 
 from somamba.cli.measurement import asked_examination, measurement_parser
+from somamba.cli.progress import told_progress
 from somamba.data.slices import SliceDataset
 from somamba.evaluation.leakage import CUTOFFS, CaseLeakage, LeakageConfig, leakage_rows, measure_leakage
 from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_unit, write_leakage
@@ -51,8 +50,9 @@ def describe(rows: list[LeakageRow]) -> str:
     slices = sum({row.case: row.slices for row in rows}.values())
     averages, units = by_cutoff(rows), by_unit(rows)
     lines = [
-        f"{first.dataset} {first.split}, protocol {first.protocol}, {first.mask} mask, x{first.acceleration:g}: "
-        f"{first.cases} cases, {slices} slices, {first.units} units; rho = 1 at the {first.radius}"
+        f"{first.dataset} {first.split}, protocol {first.protocol}, {first.mask} mask, x{first.acceleration:g} "
+        f"(realised x{first.realised_acceleration:.2f}): {first.cases} cases, {slices} slices, {first.units} units; "
+        f"rho = 1 at the {first.radius}"
     ]
     for cutoff, (hleak, rleak, eta) in averages.items():
         lines += [
@@ -81,17 +81,9 @@ def _parser() -> ArgumentParser:
 
 
 def _measure(trained: Trained, dataset: SliceDataset, config: LeakageConfig, world: World) -> list[CaseLeakage]:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not (world.leads and console.is_terminal)) as progress:
-        task = progress.add_task("units", total=None)
-        return measure_leakage(
-            trained.model.to(world.device),
-            dataset,
-            config,
-            device=world.device,
-            processes=world,
-            on_unit=lambda done, count: progress.update(task, completed=done, total=count),
-        )
+    model = trained.model.to(world.device)
+    with told_progress("units", leads=world.leads) as tell:
+        return measure_leakage(model, dataset, config, device=world.device, processes=world, on_unit=tell)
 
 
 def _words(config: LeakageConfig) -> tuple[str, ...]:

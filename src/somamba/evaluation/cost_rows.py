@@ -36,6 +36,8 @@ class CostRow:
     """Where it was measured; empty where it was not."""
     commit: str
     """Of the code that was measured."""
+    command: str
+    """What to type to count and measure it again."""
 
     def __post_init__(self) -> None:
         check_values(self, f"Cost of {self.method}")

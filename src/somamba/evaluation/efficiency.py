@@ -5,6 +5,8 @@ inference adds to the resident set of a process of its own at its peak, weights 
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -22,6 +24,7 @@ SMALL = (32, 32)
 """A first inference of this size makes libraries load what they need, before memory is measured."""
 
 Network = TypeVar("Network", bound=nn.Module)
+Result = TypeVar("Result")
 
 
 class Measured(NamedTuple):
@@ -65,9 +68,32 @@ def memory_of(name: str, size: tuple[int, int]) -> float:
     return added_megabytes(inference(model, size))
 
 
-def measure_inference(names: Sequence[str], size: tuple[int, int], *, repeats: int = 3) -> dict[str, Measured]:
-    """Time the networks in turn, then weigh each in a child; with the threads this process has."""
-    seconds = alternate({name: inference(awake(build(name)), size) for name in names}, repeats)
+def measure_inference(
+    names: Sequence[str],
+    size: tuple[int, int],
+    *,
+    repeats: int = 3,
+    on_run: Callable[[int, int], None] = lambda _done, _all: None,
+) -> dict[str, Measured]:
+    """Time the networks in turn, then weigh each in a child; with the threads this process has.
+
+    Args:
+        names: Of the networks.
+        size: Height and width of the image.
+        repeats: Of the timing, the best counts.
+        on_run: Told after every inference how many are done, and how many there are.
+    """
+    done, total = count(1), len(names) * (repeats + 2)  # one round to warm up, one to weigh
+
+    def told(task: Callable[[], Result]) -> Callable[[], Result]:
+        def run() -> Result:
+            result = task()
+            on_run(next(done), total)
+            return result
+
+        return run
+
+    seconds = alternate({name: told(inference(awake(build(name)), size)) for name in names}, repeats)
     code = "from somamba.evaluation.efficiency import memory_of; print(memory_of({!r}, {!r}))"
-    threads = torch.get_num_threads()
-    return {name: Measured(seconds[name], in_child(code.format(name, size), threads)) for name in names}
+    weigh = {name: told(partial(in_child, code.format(name, size), torch.get_num_threads())) for name in names}
+    return {name: Measured(seconds[name], weigh[name]()) for name in names}

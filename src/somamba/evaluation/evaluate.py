@@ -4,7 +4,6 @@ Work is shared between processes by whole batches, and a batch is the same whoev
 gives the same numbers, and every slice is scored exactly once.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,9 +17,9 @@ from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores, score
 from somamba.evaluation.rows import Row, Spread, check_cases, spread
+from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
 from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
-from somamba.physics.masks import SamplingMask
 from somamba.shapes import CoilImages
 
 
@@ -48,8 +47,7 @@ class CaseScores(NamedTuple):
     slices: int
     slices_left_out: int
     scores: Scores
-    mask_digest: str
-    realised_acceleration: float
+    sampled: Sampled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +92,8 @@ def evaluate(
     batches = _batches(dataset, batch_size)
     mine = evaluation_shard(len(batches), rank=processes.rank, world=processes.size)
     scores = torch.zeros(len(dataset), len(Scores._fields), dtype=torch.float64)
-    # Digest, measured samples and all samples of the mask, and how often the slice was scored.
-    facts = torch.zeros(len(dataset), 4, dtype=torch.int64)
+    # How the slice was sampled, and how often it was scored.
+    facts = torch.zeros(len(dataset), FACTS + 1, dtype=torch.int64)
     for done, number in enumerate(mine, start=1):
         batch = dataset.batch(batches[number])
         images = reconstruct(model, batch.to(device))
@@ -104,11 +102,11 @@ def evaluate(
             found = _score(magnitudes[row, 0], batch, row)
             on_slice(index, images[row], found)
             scores[index] = torch.tensor(found, dtype=torch.float64)
-            facts[index] = torch.tensor([*_sampling(batch.mask[row, 0]), 1])
+            facts[index] = torch.tensor([*sampled(batch.mask[row, 0]), 1])
         on_batch(done, len(mine))
     # Each slice is zero everywhere but where it was computed, so these sums are exact.
     scores, facts = processes.total(scores), processes.total(facts)
-    if not bool((facts[:, 3] == 1).all()):
+    if not bool((facts[:, FACTS] == 1).all()):
         raise InputError("Some slices were scored twice or not at all; start all processes with the same data.")
     return _by_case(dataset, scores, facts)
 
@@ -139,12 +137,11 @@ def rows_of(results: Sequence[CaseScores], dataset: SliceDataset, about: Provena
         Row(
             **vars(about),
             **result.scores._asdict(),
+            **result.sampled._asdict(),
             dataset=config.dataset,
             protocol=config.protocol,
             mask=config.mask_kind,
-            mask_digest=result.mask_digest,
             acceleration=float(config.acceleration),
-            realised_acceleration=result.realised_acceleration,
             case=result.case,
             slices=result.slices,
             slices_left_out=result.slices_left_out,
@@ -176,27 +173,12 @@ def _score(image: Tensor, batch: Batch, row: int) -> Scores:
         raise InputError(f"Case {batch.case_ids[row]!r}, slice {batch.slices[row]}: {error}") from None
 
 
-def _sampling(pattern: Tensor) -> tuple[int, int, int]:
-    digest = int(SamplingMask(pattern, "measured", 1).digest, 16)
-    # 64 bits as a signed number, the only kind torch can sum.
-    return digest - (1 << 64) * (digest >> 63), int(pattern.sum()), pattern.numel()
-
-
 def _by_case(dataset: SliceDataset, scores: Tensor, facts: Tensor) -> list[CaseScores]:
     results, start = [], 0
     for case in dataset.cases:
         count = len(case.slices)
-        here, sampled = scores[start : start + count], facts[start : start + count]
-        digests = list(dict.fromkeys(f"{value % (1 << 64):016x}" for value in sampled[:, 0].tolist()))
-        results.append(
-            CaseScores(
-                case.id,
-                count,
-                len(case.left_out),
-                Scores(*here.mean(dim=0).tolist()),
-                digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()[:16],
-                int(sampled[:, 2].sum()) / int(sampled[:, 1].sum()),
-            )
-        )
+        here = slice(start, start + count)
+        means = Scores(*scores[here].mean(dim=0).tolist())
+        results.append(CaseScores(case.id, count, len(case.left_out), means, over_slices(facts[here])))
         start += count
     return results

@@ -18,6 +18,7 @@ from somamba.errors import ConfigError, InputError
 from somamba.evaluation.evaluate import ALONE, Processes, Provenance
 from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
 from somamba.evaluation.rows import check_cases
+from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
 from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_units
 from somamba.models.base import Reconstructor
 from somamba.options import check_at_least, check_words
@@ -58,6 +59,7 @@ class CaseLeakage(NamedTuple):
 
     case: str
     slices: int
+    sampled: Sampled
     units: tuple[tuple[Levels, ...], ...]
     """For every unit, at every cutoff."""
 
@@ -129,13 +131,15 @@ def measure_leakage(
     units = len(traced_units(model))
     mine = evaluation_shard(len(dataset), rank=processes.rank, world=processes.size)
     values = torch.zeros(len(dataset), units, len(config.cutoffs), 2, dtype=torch.float64)
-    times = torch.zeros(len(dataset), units, dtype=torch.int64)  # how often each was measured
+    # How the slice was sampled, and how often each unit was measured on it.
+    facts = torch.zeros(len(dataset), FACTS + units, dtype=torch.int64)
     for done, index in enumerate(mine):
         batch = dataset.batch([index])
+        facts[index, :FACTS] = torch.tensor(sampled(batch.mask[0, 0]))
 
         def keep(trace: ScanTrace, index: int = index, done: int = done) -> None:
             values[index, trace.unit] = trace_leakage(trace, config)[0].cpu()
-            times[index, trace.unit] += 1
+            facts[index, FACTS + trace.unit] += 1
             on_unit(done * units + trace.unit + 1, len(mine) * units)
 
         with torch.no_grad(), record_scans(model, keep):
@@ -145,10 +149,10 @@ def measure_leakage(
             name = f"Case {batch.case_ids[0]!r}, slice {batch.slices[0]}"
             raise InputError(f"{name}: a state or read-out has values that are not finite; leakage is not defined.")
     # Each slice is zero everywhere but where it was computed, so these sums are exact.
-    values, times = processes.total(values), processes.total(times)
-    if not bool((times == 1).all()):
+    values, facts = processes.total(values), processes.total(facts)
+    if not bool((facts[:, FACTS:] == 1).all()):
         raise InputError("Some slices were measured twice or not at all; start all processes with the same data.")
-    return _by_case(dataset, values)
+    return _by_case(dataset, values, facts)
 
 
 def leakage_rows(
@@ -168,6 +172,7 @@ def leakage_rows(
     return [
         LeakageRow(
             **measured,
+            **result.sampled._asdict(),
             case=result.case,
             slices=result.slices,
             unit=number,
@@ -183,12 +188,12 @@ def leakage_rows(
     ]
 
 
-def _by_case(dataset: SliceDataset, values: Tensor) -> list[CaseLeakage]:
+def _by_case(dataset: SliceDataset, values: Tensor, facts: Tensor) -> list[CaseLeakage]:
     results, start = [], 0
     for case in dataset.cases:
         count = len(case.slices)
-        means = values[start : start + count].mean(dim=0).tolist()
-        units = tuple(tuple(Levels(*levels) for levels in unit) for unit in means)
-        results.append(CaseLeakage(case.id, count, units))
+        here = slice(start, start + count)
+        units = tuple(tuple(Levels(*levels) for levels in unit) for unit in values[here].mean(dim=0).tolist())
+        results.append(CaseLeakage(case.id, count, over_slices(facts[here]), units))
         start += count
     return results

@@ -43,8 +43,12 @@ class LeakageRow:
     """How measurements were made from the files: ``magnitude`` or ``raw``."""
     mask: str
     """Kind of the sampling mask."""
+    mask_digest: str
+    """First digits of the SHA-256 of the mask, the same wherever the same samples were taken."""
     acceleration: float
     """Nominal acceleration factor."""
+    realised_acceleration: float
+    """All samples over measured samples."""
     case: str
     slices: int
     """Slices in the mean."""
@@ -159,6 +163,11 @@ def comparable(rows: Iterable[LeakageRow]) -> tuple[dict[Measurement, list[Leaka
                 f"{first.method} and {other.method} cannot be compared: they differ in {', '.join(differ)}. "
                 "Measure both alike."
             )
+        if _sampled(groups[first]) != _sampled(groups[other]):
+            raise InputError(
+                f"{first.method} and {other.method} cannot be compared: they saw other cases, or the same through "
+                "other masks. Measure both alike."
+            )
     cutoffs = {frozenset(row.cutoff for row in group) for group in groups.values()}
     if len(cutoffs) > 1:
         raise InputError("The networks were measured at different cutoffs; measure them at the same.")
@@ -178,6 +187,10 @@ def by_unit(rows: Sequence[LeakageRow]) -> dict[tuple[float, int], Average]:
 def mean_levels(levels: Sequence[Levels]) -> Levels:
     """Mean of both leakages, each by itself."""
     return Levels(*(fmean(values) for values in zip(*levels, strict=True)))
+
+
+def _sampled(rows: Sequence[LeakageRow]) -> set[tuple[str, str]]:
+    return {(row.case, row.mask_digest) for row in rows}
 
 
 def _over_cases(rows: Sequence[LeakageRow]) -> Average:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from somamba.evaluation.cost_rows import CostRow
 from somamba.report.markup import Html, element, joined
+from somamba.report.names import method_name
 from somamba.report.sortable import MISSING, Entry, Head, sortable_table
-from somamba.report.tables import METHODS
 
 COLUMNS = ("Network", "Image", "Parameters", "Module GMACs", "All GMACs", "Scan GMACs", "FFT GMACs", "Seconds", "MB")
 NOTE = (
@@ -26,7 +26,7 @@ def costs_section(rows: Sequence[CostRow]) -> Html:
 def _line(row: CostRow) -> list[Entry]:
     macs = [row.module_macs, row.all_macs, row.scan_macs, row.fft_macs]
     return [
-        Entry(METHODS.get(row.method, row.method)),
+        Entry(method_name(row.method)),
         Entry(f"{row.height} × {row.width}", row.height * row.width),
         Entry(f"{row.parameters:,}", row.parameters),
         *(Entry(f"{count / 1e9:.2f}", count) for count in macs),

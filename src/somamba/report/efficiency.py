@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from somamba.errors import InputError
 from somamba.evaluation.cost_rows import CostRow
 from somamba.evaluation.rows import Row
-from somamba.report.tables import DATASETS, METHODS, Column, Table, build_table
+from somamba.report.names import dataset_name, method_name, method_place
+from somamba.report.tables import Column, Table, build_table
 
 PAPER_SIZE = (320, 320)
 PAPER_FLOPS = {"reconformer": 270.60, "fps_former": 200.45, "lmo": 484.98, "hifi_mamba": 67.87, "so_mamba": 45.59}
@@ -24,12 +25,11 @@ def efficiency_table(costs: Sequence[CostRow], results: Sequence[Row] = ()) -> s
         InputError: there is nothing to show, or a network comes twice or at different sizes.
     """
     _check(costs)
-    places = {name: place for place, name in enumerate(METHODS)}
-    ordered = sorted(costs, key=lambda row: (places.get(row.method, len(places)), row.method))
+    ordered = sorted(costs, key=lambda row: method_place(row.method))
     quality = build_table(results) if results else None
     columns = _columns(ordered, quality)
     heads = [["Method", *columns], ["---", *["---:"] * len(columns)]]
-    cells = [[METHODS.get(row.method, row.method), *_cells(row, ordered, quality)] for row in ordered]
+    cells = [[method_name(row.method), *_cells(row, ordered, quality)] for row in ordered]
     lines = [f"| {' | '.join(line)} |" for line in [*heads, *cells]]
     return "\n".join([*lines, "", _note(ordered)]) + "\n"
 
@@ -53,7 +53,7 @@ def _columns(rows: Sequence[CostRow], quality: Table | None) -> list[str]:
 
 
 def _heading(column: Column) -> str:
-    heading = f"{DATASETS.get(column.dataset, column.dataset)} {column.metric.upper()}"
+    heading = f"{dataset_name(column.dataset)} {column.metric.upper()}"
     return heading if column.acceleration is None else f"{heading} ×{column.acceleration:g}"
 
 
@@ -72,7 +72,7 @@ def _cells(row: CostRow, rows: Sequence[CostRow], quality: Table | None) -> list
 
 def _quality_cells(row: CostRow, quality: Table) -> list[str]:
     """Means over cases; a dash where the network was not evaluated."""
-    found = [line.cells for line in quality.lines if line.method == METHODS.get(row.method, row.method)]
+    found = [line.cells for line in quality.lines if line.method == method_name(row.method)]
     cells = found[0] if found else [None] * len(quality.columns)
     return ["–" if cell is None else cell.mean for cell in cells]
 

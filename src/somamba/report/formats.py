@@ -7,7 +7,8 @@ from itertools import groupby
 
 from somamba.evaluation.rows import safe_cell
 from somamba.registry import Registry
-from somamba.report.tables import DATASETS, LOWER_IS_BETTER, Cell, Column, Line, Table
+from somamba.report.names import dataset_name
+from somamba.report.tables import LOWER_IS_BETTER, Cell, Column, Line, Table
 
 PARTIAL_NOTE = "measured on a part of the split."
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -82,7 +83,7 @@ def _labels(table: Table) -> list[str]:
 
 def _heading(column: Column) -> list[str]:
     arrow = "↓" if column.metric in LOWER_IS_BETTER else "↑"
-    heads = [plain(DATASETS.get(column.dataset, column.dataset)), f"{column.metric.upper()} {arrow}"]
+    heads = [plain(dataset_name(column.dataset)), f"{column.metric.upper()} {arrow}"]
     return heads if column.acceleration is None else [*heads, _factor(column.acceleration)]
 
 
@@ -141,7 +142,7 @@ def _latex_heads(table: Table, labels: Sequence[str]) -> list[str]:
 
 def _latex_head(column: Column, level: int) -> str:
     if level == 0:
-        return rf"\textbf{{{tex(DATASETS.get(column.dataset, column.dataset))}}}"
+        return rf"\textbf{{{tex(dataset_name(column.dataset))}}}"
     if level == 1:
         arrow = r"\downarrow" if column.metric in LOWER_IS_BETTER else r"\uparrow"
         return rf"\textbf{{{column.metric.upper()}}} ${arrow}$"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from somamba.evaluation.gallery_files import KeptCase
+from somamba.report.names import METHODS, dataset_name, method_name, method_place
 from somamba.report.pixels import Numbers
-from somamba.report.tables import DATASETS, METHODS
 from somamba.report.viewer import ViewerCase, ViewerImage
 
 
@@ -23,12 +23,11 @@ def viewer_case(kept: KeptCase, *, most_slices: int) -> ViewerCase:
     if not any(method.facts.model == "zero_filled" for method in kept.methods):
         scores = facts.zero_filled_psnr, facts.zero_filled_ssim
         images.append(_image(METHODS["zero_filled"], measurement.zero_filled, *scores, chosen))
-    places = {name: place for place, name in enumerate(METHODS)}
-    for method in sorted(kept.methods, key=lambda method: places.get(method.facts.model, len(places))):
+    for method in sorted(kept.methods, key=lambda method: (method_place(method.facts.model), method.facts.label)):
         about = method.facts
-        label = METHODS.get(about.label, about.label)
+        label = method_name(about.label)
         images.append(_image(label, method.reconstruction(), about.psnr, about.ssim, chosen))
-    dataset = DATASETS.get(facts.dataset, facts.dataset)
+    dataset = dataset_name(facts.dataset)
     return ViewerCase(
         name=f"{facts.case}, {dataset} ×{facts.acceleration:g}",
         reference=measurement.target[chosen],

@@ -12,7 +12,7 @@ from somamba.evaluation.rows import Row, by_setting, safe_cell, spread
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.registry import Registry
 from somamba.report.formats import PARTIAL_NOTE, pipe, plain, tex
-from somamba.report.tables import METHODS
+from somamba.report.names import METHODS
 
 YARDSTICK = "so_mamba"
 TYING = ("tied_decay", "tied_interfaces")

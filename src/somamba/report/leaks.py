@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 
-from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_cutoff, by_measurement, by_unit
+from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_measurement, by_unit
 from somamba.report.charts import Series, line_chart
 from somamba.report.markup import Html, element, joined
+from somamba.report.names import distinct_names, method_place
 from somamba.report.scores import place
 from somamba.report.sortable import Entry, Head, sortable_table
-from somamba.report.tables import METHODS
 
 
 def leakage_section(rows: Sequence[LeakageRow]) -> Html:
     """A table over all units, then a chart for each cutoff."""
-    groups = by_measurement(rows)
-    names = _names(list(groups))
+    found = by_measurement(rows)
+    groups = {about: found[about] for about in sorted(found, key=lambda one: (method_place(one.method), one.seed))}
+    names = distinct_names(list(groups), ("dataset", "acceleration", "seed", "weights"))
     heads = [Head("Method"), Head("r"), Head("HLeak"), Head("RLeak"), Head("η"), Head("Cases"), Head("Measured on")]
     lines, charts = [], []
-    for name, (about, found) in zip(names, groups.items(), strict=True):
-        measured = place(about.dataset, about.acceleration, about.split)
-        for cutoff, (hleak, rleak, eta) in by_cutoff(found).items():
+    for name, (about, measured) in zip(names, groups.items(), strict=True):
+        for cutoff, (hleak, rleak, eta) in by_cutoff(measured).items():
             levels = [
                 Entry(
                     joined([f"{one.mean:.4f}", element("span", f" ± {one.std:.4f}", class_="spread")]),
@@ -32,7 +32,8 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
                 Entry(f"{eta:.3f}", eta),
                 Entry(str(about.cases), about.cases),
             ]
-            lines.append([Entry(name), *numbers, Entry(measured)])
+            where = place(about.dataset, about.acceleration, about.split)
+            lines.append([Entry(name), *numbers, Entry(where)])
     for cutoff in sorted({row.cutoff for row in rows}):
         charts.append(_chart(cutoff, dict(zip(names, groups.values(), strict=True))))
     note = (
@@ -55,13 +56,3 @@ def _chart(cutoff: float, groups: dict[str, list[LeakageRow]]) -> Html:
             series.append(Series(name=f"{name}, RLeak", points=reads, colour=colour, dots=True, dashed=True))
     about = f"HLeak and RLeak of every unit at cutoff {cutoff:g}, for {', '.join(groups)}."
     return line_chart(series, x="unit", y=f"leakage at r = {cutoff:g}", about=about)
-
-
-def _names(measurements: Sequence[Measurement]) -> list[str]:
-    names = [METHODS.get(one.method, one.method) for one in measurements]
-    for detail in ("dataset", "acceleration", "seed", "weights"):
-        names = [
-            f"{name}, {detail} {getattr(one, detail)}" if names.count(name) > 1 else name
-            for name, one in zip(names, measurements, strict=True)
-        ]
-    return names

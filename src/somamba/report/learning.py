@@ -16,6 +16,7 @@ from somamba.report.journals import (
     validations,
 )
 from somamba.report.markup import Html, element
+from somamba.report.names import method_name
 from somamba.report.sources import TrainedRun
 
 MOST_POINTS = 300
@@ -53,7 +54,7 @@ def span(events: Sequence[Event]) -> str:
 
 def _series(place: int, run: TrainedRun, points: Sequence[Point], *, dots: bool = False) -> Series:
     # Colours come again after a while, then with dashes.
-    return Series(name=run.name, points=points, colour=place % COLOURS, dashed=place >= COLOURS, dots=dots)
+    return Series(name=method_name(run.name), points=points, colour=place % COLOURS, dashed=place >= COLOURS, dots=dots)
 
 
 def _about(series: Sequence[Series], what: str, x: str) -> str:

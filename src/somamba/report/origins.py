@@ -9,10 +9,10 @@ from somamba.data.terms import TERMS
 from somamba.evaluation.gallery_files import KeptCase, MethodFacts
 from somamba.report.learning import span
 from somamba.report.markup import Content, Html, element, joined
+from somamba.report.names import DATASETS, method_name
 from somamba.report.pixels import picture_link
 from somamba.report.scores import Contest, place
 from somamba.report.sources import Sources, TrainedRun
-from somamba.report.tables import DATASETS, METHODS
 
 
 def origins_section(sources: Sources, found: Sequence[Contest], *, made_by: Mapping[str, str]) -> Html:
@@ -95,7 +95,7 @@ def _training(run: TrainedRun) -> Html:
         "data": ", ".join(data),
         "mask digest": _code(str(digest)) if (digest := _mapping(config, "mask").get("digest")) else "",
     }
-    return joined([element("h3", f"Training: {run.name}"), _record(facts), _folded("Recipe", run.recipe)])
+    return joined([element("h3", f"Training: {method_name(run.name)}"), _record(facts), _folded("Recipe", run.recipe)])
 
 
 _COUNTS = {"training_cases": "cases", "training_slices": "slices", "steps_per_epoch": "steps an epoch", "step": "steps"}
@@ -114,7 +114,7 @@ def _commands(found: Iterable[Contest], sources: Sources) -> Html | None:
         return None
     known = {run.recipe for run in sources.runs}
     recipes = [
-        _folded(f"Recipe of {METHODS.get(one.label, one.label)}, weights {one.weights}", _yaml(one.recipe))
+        _folded(f"Recipe of {method_name(one.label)}, weights {one.weights}", _yaml(one.recipe))
         for one in methods.values()
         if one.recipe and _yaml(one.recipe) not in known
     ]

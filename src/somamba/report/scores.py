@@ -7,9 +7,10 @@ from somamba.errors import InputError
 from somamba.evaluation.rows import METRICS, Row, Setting, by_setting, spread
 from somamba.report.charts import strip_chart
 from somamba.report.markup import Html, element, joined
+from somamba.report.names import dataset_name, distinct_names, method_place
 from somamba.report.sortable import MISSING, Entry, Head, sortable_table
-from somamba.report.statistics import CONFIDENCE, Comparison, compare, distinct_names
-from somamba.report.tables import DATASETS, DIGITS, LOWER_IS_BETTER, METHODS
+from somamba.report.statistics import CONFIDENCE, Comparison, compare
+from somamba.report.tables import DIGITS, LOWER_IS_BETTER
 
 UNITS = {"psnr": " [dB]"}
 SPLITS = {"val": "validation", "train": "training"}
@@ -57,7 +58,7 @@ class Contest:
 
 def place(dataset: str, acceleration: float, split: str) -> str:
     """What was measured, in the words of a heading."""
-    return f"{DATASETS.get(dataset, dataset)} ×{acceleration:g}, {SPLITS.get(split, split)}"
+    return f"{dataset_name(dataset)} ×{acceleration:g}, {SPLITS.get(split, split)}"
 
 
 def contests(rows: Iterable[Row]) -> list[Contest]:
@@ -113,8 +114,7 @@ def compared(contest: Contest) -> list[Comparison]:
 
 
 def _contest(group: dict[Setting, list[Row]]) -> Contest:
-    places = {name: place for place, name in enumerate(METHODS)}
-    settings = sorted(group, key=lambda one: (places.get(one.method, len(places)), one.method, one.seed, one.weights))
+    settings = sorted(group, key=lambda one: (method_place(one.method), one.seed, one.weights))
     names = distinct_names(settings)
     if len(set(names)) != len(names):
         raise InputError(f"Two evaluations of {names[0]} cannot be told apart; give the files of one of them.")

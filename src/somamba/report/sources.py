@@ -15,6 +15,7 @@ from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
 from somamba.evaluation.rows import Row, holds, read_rows
 from somamba.evaluation.sweep_rows import SweepRow, read_sweep
 from somamba.report.journals import Event
+from somamba.report.names import method_place
 
 JOURNAL = "journal.jsonl"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -35,6 +36,12 @@ class TrainedRun:
     """Of the best checkpoint, or of the last where nothing was validated yet; empty where there is none."""
     recipe: str
     """The recipe of that checkpoint as YAML."""
+
+    @property
+    def model(self) -> str:
+        """Name of the network; where no checkpoint tells it, that of the run, which a grid often calls the same."""
+        recipe = self.config.get("recipe")
+        return str(recipe["model"]) if isinstance(recipe, dict) and "model" in recipe else self.name
 
 
 @dataclass(kw_only=True)
@@ -74,6 +81,7 @@ def gather(paths: Sequence[Path], *, read_journal: Callable[[Path], Sequence[Eve
         found.runs.append(_read_run(folder, name, read_journal))
         if (folder / "val.csv").is_file():
             found.rows += read_rows(folder / "val.csv")
+    found.runs.sort(key=lambda run: (method_place(run.model), run.name))
     return found
 
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.stats import wilcoxon
 
 from somamba.errors import InputError
-from somamba.evaluation.rows import METRICS, Row, Setting, by_setting
-from somamba.report.tables import DIGITS, METHODS
+from somamba.evaluation.rows import METRICS, Row, by_setting
+from somamba.report.names import distinct_names
+from somamba.report.tables import DIGITS
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -117,14 +118,3 @@ def comparison_table(found: Sequence[Comparison]) -> str:
         pair = f"{one.first} − {one.second}".replace("|", "\\|").replace("<", "&lt;")
         lines.append([pair, one.metric.upper(), str(one.cases), *numbers, f"{one.p:.2g}", f"{one.p_holm:.2g}"])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def distinct_names(settings: Sequence[Setting]) -> list[str]:
-    """The paper's names; where one method comes more than once, its seed or its weights tell which."""
-    names = [METHODS.get(one.method, one.method) for one in settings]
-    for detail in ("seed", "weights"):
-        names = [
-            f"{name}, {detail} {getattr(one, detail)}" if names.count(name) > 1 else name
-            for name, one in zip(names, settings, strict=True)
-        ]
-    return names

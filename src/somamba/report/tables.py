@@ -13,29 +13,8 @@ from typing import NamedTuple
 from somamba.errors import InputError
 from somamba.evaluation.rows import METRICS, Row, Setting, by_setting, spread
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.report.names import DATASETS, method_name, method_place
 
-# The paper's names in the paper's order; a name it does not have is shown as it is, after these.
-METHODS = {
-    "zero_filled": "Zero-Filling",
-    "cg_sense": "CG-SENSE",
-    "unet": "UNet",
-    "ista_net": "ISTA-Net",
-    "transunet": "TransUNet",
-    "mamba_unet": "Mamba-UNet",
-    "reconformer": "ReconFormer",
-    "fps_former": "FpsFormer",
-    "lmo": "LMO",
-    "hifi_mamba": "HiFi-Mamba",
-    "mamba_regularizer": "Mamba regularizer",
-    "sor_router": "+ SOR router",
-    "without_access": "w/o state access",
-    "without_outlet": "w/o output outlet",
-    "content_residency": "w/ content residency",
-    "so_mamba": "SO-Mamba",
-    "tied_decay": "tied A/Δ",
-    "tied_interfaces": "tied B/C",
-}
-DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158", "acdc": "ACDC", "m4raw": "M4Raw"}
 DIGITS = {"psnr": 2, "ssim": 3, "nmse": 4}
 LOWER_IS_BETTER = ("nmse",)
 LAYOUTS = ("columns", "blocks", "ownership")
@@ -52,7 +31,7 @@ class Trial(NamedTuple):
     @property
     def name(self) -> str:
         """As it is printed."""
-        name = METHODS.get(self.method, self.method)
+        name = method_name(self.method)
         return name if self.seed is None else f"{name}, seed {self.seed}"
 
 
@@ -197,9 +176,7 @@ def _check_comparable(found: Mapping[Place, Sequence[Row]]) -> None:
 
 def _trials(places: Iterable[Place]) -> list[Trial]:
     """In the order of the methods, then by seed."""
-    found = {place.trial for place in places}
-    methods = _ordered({trial.method for trial in found}, METHODS)
-    return sorted(found, key=lambda trial: (methods.index(trial.method), trial.seed or 0))
+    return sorted({place.trial for place in places}, key=lambda trial: (method_place(trial.method), trial.seed or 0))
 
 
 def _ordered(names: Iterable[str], known: Mapping[str, str]) -> list[str]:

@@ -6,8 +6,8 @@ from somamba.errors import InputError
 from somamba.evaluation.sweep_rows import SweepRow
 from somamba.report.formats import pipe, plain
 from somamba.report.markup import Html, element, joined
+from somamba.report.names import dataset_name, method_name, method_place
 from somamba.report.sortable import MISSING, Entry, Head, sortable_table
-from somamba.report.tables import DATASETS, METHODS
 
 COLUMNS = ("Run", "Seed", "Budget", "Steps", "Slices/s", "Epochs", "Parameters", "PSNR [dB]", "SSIM")
 NOTE = (
@@ -41,13 +41,12 @@ def trainings_table(rows: Sequence[SweepRow]) -> str:
 
 def _ordered(rows: Sequence[SweepRow]) -> list[SweepRow]:
     """As the paper lists the methods, then by name of the run."""
-    places = {name: place for place, name in enumerate(METHODS)}
-    return sorted(rows, key=lambda row: (places.get(row.model, len(places)), row.run))
+    return sorted(rows, key=lambda row: (method_place(row.model), row.run))
 
 
 def _entries(row: SweepRow) -> list[Entry]:
     return [
-        Entry(METHODS.get(row.run, row.run)),
+        Entry(method_name(row.run)),
         Entry(str(row.seed), row.seed),
         Entry(row.budget, row.minutes) if row.minutes else MISSING,
         Entry(f"{row.steps:,}", row.steps),
@@ -60,6 +59,6 @@ def _entries(row: SweepRow) -> list[Entry]:
 
 
 def _note(row: SweepRow) -> str:
-    where = f"{DATASETS.get(row.dataset, row.dataset)}, {row.split}, {row.cases} cases"
+    where = f"{dataset_name(row.dataset)}, {row.split}, {row.cases} cases"
     mask = f"{row.mask} mask, nominal x{row.acceleration:g}, realised x{row.realised_acceleration:.2f}"
     return f"{where}; protocol {row.protocol}; {mask}; steps of {row.batch_size} slices. {NOTE}"

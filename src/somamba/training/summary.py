@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich import box
 from rich.table import Column, Table
 
 from somamba.errors import InputError
@@ -56,21 +57,18 @@ def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRow
 
 
 def summary_table(rows: Sequence[SweepRow]) -> Table:
-    """The same for people."""
-    heads = ("seed", "steps", "slices/s", "training", "budget", "parameters", "PSNR", "SSIM")
-    table = Table(Column("run", no_wrap=True))
-    for head in heads:
-        table.add_column(head, justify="right")
+    """The same for people, in few enough columns for any terminal: a long name is folded, a number never cut."""
+    table = Table(Column("run", overflow="fold"), box=box.SIMPLE_HEAD)
+    for head in ("seed", "steps", "training", "parameters", "PSNR", "SSIM"):
+        table.add_column(head, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             row.run,
             str(row.seed),
             f"{row.steps:,}",
-            f"{row.slices_per_second:.2f}",
             duration(row.seconds),
-            row.budget or "-",
             f"{row.parameters:,}",
-            f"{row.psnr:.2f} dB",
-            f"{row.ssim:.4f}",
+            f"{row.psnr:.2f}",
+            f"{row.ssim:.3f}",
         )
     return table

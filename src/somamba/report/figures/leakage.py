@@ -5,7 +5,7 @@ from typing import Any
 
 from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_unit, comparable
 from somamba.report.figures.canvas import COLOURS, LETTERS, MARKERS, caption, new_figure, plain
-from somamba.report.tables import DATASETS, METHODS
+from somamba.report.names import dataset_name, distinct_names, method_place
 
 LEVELS = {"hleak": "HLeak: state", "rleak": "RLeak: read-out", "eta": "η = RLeak / HLeak"}
 
@@ -19,13 +19,14 @@ def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
     groups, cutoffs = comparable(rows)
     figure = new_figure(9.5, 0.9 + 2.2 * len(cutoffs))
     panels = figure.subplots(len(cutoffs), len(LEVELS), sharex=True, sharey="col", squeeze=False)
-    for number, (key, group) in enumerate(groups.items()):
+    ordered = sorted(groups, key=lambda key: (method_place(key.method), key.seed))
+    for number, (key, name) in enumerate(zip(ordered, distinct_names(ordered), strict=True)):
         style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], "markersize": 4}
-        averages = by_unit(group)
+        averages = by_unit(groups[key])
         for line, cutoff in zip(panels, cutoffs, strict=True):
             for axes, level in zip(line, LEVELS, strict=True):
                 found = [getattr(averages[cutoff, unit], level) for unit in range(1, key.units + 1)]
-                _draw(axes, found, {**style, "label": plain(_name(key, groups))})
+                _draw(axes, found, {**style, "label": plain(name)})
     for line, cutoff in zip(panels, cutoffs, strict=True):
         line[0].set_ylabel(f"r = {cutoff:g}", fontsize=LETTERS)
         line[-1].axhline(1, color="0.5", linestyle=":", linewidth=1)
@@ -57,15 +58,8 @@ def _draw(axes: Any, found: Sequence[Any], style: dict[str, Any]) -> None:
         axes.fill_between(units, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
-def _name(key: Measurement, groups: dict[Measurement, list[LeakageRow]]) -> str:
-    """The paper's name; where a network comes more than once, its seed and weights tell which."""
-    name = METHODS.get(key.method, key.method)
-    same = [other for other in groups if other.method == key.method]
-    return name if len(same) == 1 else f"{name}, seed {key.seed}, weights {key.weights[:6]}"
-
-
 def _words(key: Measurement) -> str:
-    dataset = DATASETS.get(key.dataset, key.dataset)
+    dataset = dataset_name(key.dataset)
     averaged = "one case" if key.cases == 1 else f"mean over {key.cases} cases, band: standard deviation over them"
     return (
         f"{dataset} {key.split}, {key.mask} mask, ×{key.acceleration:g}, protocol {key.protocol}: {averaged}. "

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from somamba.errors import InputError
 from somamba.evaluation.gallery_files import KeptCase, Measurement
 from somamba.report.figures.canvas import LETTERS, LINE, bare, caption, caption_lines, new_figure, plain
-from somamba.report.tables import DATASETS, METHODS
+from somamba.report.names import METHODS, dataset_name, method_name, method_place
 
 ERROR_RANGE = 0.15
 """Top of the colour range, in parts of the target's largest value: the same in every figure unless told otherwise."""
@@ -132,12 +132,11 @@ def _panels(case: KeptCase, measurement: Measurement, row: int) -> list[Panel]:
     zero_filled = np.abs(measurement.zero_filled[row]).clip(*cut)
     scores = _scores(facts.zero_filled_psnr[row], facts.zero_filled_ssim[row])
     panels = [Panel(METHODS[ZERO_FILLED], zero_filled, scores)]
-    places = {name: place for place, name in enumerate(METHODS)}
-    methods = sorted(case.methods, key=lambda one: (places.get(one.facts.model, len(places)), one.facts.label))
+    methods = sorted(case.methods, key=lambda one: (method_place(one.facts.model), one.facts.label))
     for method in methods:
         if method.facts.model != ZERO_FILLED:
             image = np.abs(method.reconstruction()[row]).clip(*cut)
-            title = METHODS.get(method.facts.label, method.facts.label)
+            title = method_name(method.facts.label)
             panels.append(Panel(title, image, _scores(method.facts.psnr[row], method.facts.ssim[row])))
     return panels
 
@@ -188,7 +187,7 @@ def _check_box(box: Box, shape: tuple[int, ...]) -> None:
 
 def _words(case: KeptCase, number: int, box: Box, *, picked: tuple[bool, bool]) -> str:
     facts = case.facts
-    dataset = DATASETS.get(facts.dataset, facts.dataset)
+    dataset = dataset_name(facts.dataset)
     slice_picked = " (median zero-filled PSNR of the case)" if picked[0] else ""
     box_picked = ", where the zero-filled image errs most in the middle of the picture" if picked[1] else ""
     return (

@@ -9,7 +9,7 @@ from somamba.errors import InputError
 from somamba.evaluation.stream_files import RecordedStreams
 from somamba.extras import require
 from somamba.report.figures.canvas import LETTERS, LINE, bare, caption, caption_lines, new_figure
-from somamba.report.tables import DATASETS, METHODS
+from somamba.report.names import dataset_name, method_name
 
 CUTOFFS = (0.25, 0.35)
 """The paper's cutoffs of the outer band, marked in the spectra."""
@@ -120,7 +120,7 @@ def _streams_words(recorded: RecordedStreams) -> str:
 def _source(recorded: RecordedStreams) -> str:
     facts = recorded.facts
     return (
-        f"{METHODS.get(facts.method, facts.method)} ({facts.epochs:g} epochs) on "
-        f"{DATASETS.get(facts.dataset, facts.dataset)} {facts.split}, {facts.case}, slice {facts.slice}; {facts.mask} "
+        f"{method_name(facts.method)} ({facts.epochs:g} epochs) on "
+        f"{dataset_name(facts.dataset)} {facts.split}, {facts.case}, slice {facts.slice}; {facts.mask} "
         f"mask, nominal ×{facts.acceleration:g}, realised ×{facts.realised_acceleration:.2f}."
     )

@@ -1,0 +1,58 @@
+"""How methods and datasets are called, and the order in which methods stand: the paper's."""
+
+from collections.abc import Sequence
+from typing import Any
+
+METHODS = {
+    "zero_filled": "Zero-Filling",
+    "cg_sense": "CG-SENSE",
+    "unet": "UNet",
+    "ista_net": "ISTA-Net",
+    "transunet": "TransUNet",
+    "mamba_unet": "Mamba-UNet",
+    "reconformer": "ReconFormer",
+    "fps_former": "FpsFormer",
+    "lmo": "LMO",
+    "hifi_mamba": "HiFi-Mamba",
+    "mamba_regularizer": "Mamba regularizer",
+    "sor_router": "+ SOR router",
+    "without_access": "w/o state access",
+    "without_outlet": "w/o output outlet",
+    "content_residency": "w/ content residency",
+    "so_mamba": "SO-Mamba",
+    "tied_decay": "tied A/Δ",
+    "tied_interfaces": "tied B/C",
+}
+DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158", "acdc": "ACDC", "m4raw": "M4Raw"}
+_PLACES = {name: place for place, name in enumerate(METHODS)}
+
+
+def method_name(method: str) -> str:
+    """The paper's name; one it does not have is shown as it is."""
+    return METHODS.get(method, method)
+
+
+def dataset_name(dataset: str) -> str:
+    """The same for a dataset."""
+    return DATASETS.get(dataset, dataset)
+
+
+def method_place(method: str) -> tuple[int, str]:
+    """To sort by: the paper's order, others after it by name."""
+    return _PLACES.get(method, len(_PLACES)), method
+
+
+def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "weights")) -> list[str]:
+    """Names of methods; where one comes more than once, details tell which, no more of them than are needed.
+
+    Args:
+        measured: What has a ``method`` and the details.
+        details: Names of fields, tried in this order.
+    """
+    names = [method_name(one.method) for one in measured]
+    for detail in details:
+        names = [
+            f"{name}, {detail} {getattr(one, detail)}" if names.count(name) > 1 else name
+            for name, one in zip(names, measured, strict=True)
+        ]
+    return names

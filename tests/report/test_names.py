@@ -1,0 +1,28 @@
+"""The paper's names and order."""
+
+from types import SimpleNamespace
+
+from somamba.report.names import METHODS, dataset_name, distinct_names, method_name, method_place
+
+
+def measured(method, seed=0, weights="ab"):
+    return SimpleNamespace(method=method, seed=seed, weights=weights)
+
+
+def test_what_the_paper_has_is_called_so_and_the_rest_as_it_is():
+    assert (method_name("without_outlet"), method_name("mine")) == ("w/o output outlet", "mine")
+    assert (dataset_name("fastmri"), dataset_name("brain_t1w")) == ("fastMRI", "brain_t1w")
+
+
+def test_methods_stand_in_the_papers_order_and_others_after_them_by_name():
+    names = ["zebra", "so_mamba", "ape", "unet"]
+    assert sorted(names, key=method_place) == ["unet", "so_mamba", "ape", "zebra"]
+    assert sorted(METHODS, key=method_place) == list(METHODS)
+
+
+def test_as_many_details_as_are_needed_tell_methods_apart():
+    assert distinct_names([measured("unet"), measured("so_mamba")]) == ["UNet", "SO-Mamba"]
+    found = distinct_names([measured("unet"), measured("so_mamba"), measured("so_mamba", seed=1)])
+    assert found == ["UNet", "SO-Mamba, seed 0", "SO-Mamba, seed 1"]
+    found = distinct_names([measured("so_mamba"), measured("so_mamba", weights="cd"), measured("so_mamba", seed=1)])
+    assert found == ["SO-Mamba, seed 0, weights ab", "SO-Mamba, seed 0, weights cd", "SO-Mamba, seed 1"]
