@@ -3,11 +3,11 @@
 import pytest
 
 from evaluation.made_gallery import write_gallery
+from report.made_costs import cost_row
 from report.made_leakage import leakage_rows
 from report.made_rows import rows
 from report.made_run import made_run, taken
 from report.made_sweep import sweep_row
-from report.made_costs import cost_row
 from somamba.errors import InputError
 from somamba.evaluation.cost_rows import write_costs
 from somamba.evaluation.leakage_rows import write_leakage

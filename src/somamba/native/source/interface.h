@@ -27,7 +27,8 @@ INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, flo
         }
         float folded[SOMAMBA_WIDTH];
         *(vfu*)folded = sums(squares);
-        for (int64_t w = 0; w < SOMAMBA_WIDTH && i + w < count; ++w) to[i + w] = 1.0f / sqrtf(folded[w] / (float)n + eps);
+        for (int w = 0; w < SOMAMBA_WIDTH; ++w) folded[w] = 1.0f / sqrtf(folded[w] / (float)n + eps);  // all lanes at once
+        for (int64_t w = 0; w < SOMAMBA_WIDTH && i + w < count; ++w) to[i + w] = folded[w];
     }
 }
 

@@ -8,6 +8,7 @@ namespace SOMAMBA_ISA {
 
 // As many sums as the registers hold, with room for a panel's row: 12 native vectors of 16, or 24 of 32.
 constexpr int ROWS_AT_ONCE = SOMAMBA_WIDTH == 16 ? 24 : SOMAMBA_WIDTH == 8 ? 6 : 3;
+constexpr int ROWS_LEFT = SOMAMBA_WIDTH == 16 ? 8 : 2;  // of what is left over: enough sums to hide what one waits for
 constexpr int CHUNK = 8 * ROWS_AT_ONCE;  // rows that meet one panel after another: both stay in the first cache
 
 // The left factor: rows `step` apart, of `inner` numbers. Of bfloat16 both are even.
@@ -61,6 +62,7 @@ INLINE void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Su
         const T* panel = packed + column * (x.inner + y.inner);
         int64_t row = 0;
         for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) panel_product<ROWS_AT_ONCE>(x, y, panel, sum, row, column);
+        for (; row + ROWS_LEFT <= rows; row += ROWS_LEFT) panel_product<ROWS_LEFT>(x, y, panel, sum, row, column);
         for (; row < rows; ++row) panel_product<1>(x, y, panel, sum, row, column);
     }
 }
