@@ -26,8 +26,7 @@ INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, flo
             squares[w] = halves(total);
         }
         float folded[SOMAMBA_WIDTH];
-        *(vfu*)folded = sums(squares);
-        for (int w = 0; w < SOMAMBA_WIDTH; ++w) folded[w] = 1.0f / sqrtf(folded[w] / (float)n + eps);  // all lanes at once
+        *(vfu*)folded = 1.0f / sqrt_(sums(squares) / (float)n + eps);
         for (int64_t w = 0; w < SOMAMBA_WIDTH && i + w < count; ++w) to[i + w] = folded[w];
     }
 }

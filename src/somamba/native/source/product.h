@@ -6,10 +6,12 @@
 
 namespace SOMAMBA_ISA {
 
-// As many sums as the registers hold, with room for a panel's row: 12 native vectors of 16, or 24 of 32.
-constexpr int ROWS_AT_ONCE = SOMAMBA_WIDTH == 16 ? 24 : SOMAMBA_WIDTH == 8 ? 6 : 3;
-constexpr int ROWS_LEFT = SOMAMBA_WIDTH == 16 ? 8 : 2;  // of what is left over: enough sums to hide what one waits for
-constexpr int CHUNK = 8 * ROWS_AT_ONCE;  // rows that meet one panel after another: both stay in the first cache
+// As many sums as the registers hold, with room for a row of the panels: 12 native vectors of 16, or 24 of 32. Two panels
+// abreast share the numbers of x, and half as many rows are few enough for their addresses to stay in registers, too.
+constexpr int PANELS_ABREAST = SOMAMBA_WIDTH == 16 ? 2 : 1;
+constexpr int ROWS_AT_ONCE = SOMAMBA_WIDTH == 16 ? 12 : SOMAMBA_WIDTH == 8 ? 6 : 3;
+constexpr int ROWS_LEFT = SOMAMBA_WIDTH == 16 ? 4 : 2;  // of what is left over: enough sums to hide what one waits for
+constexpr int CHUNK = SOMAMBA_WIDTH == 16 ? 192 : 8 * ROWS_AT_ONCE;  // rows that meet all panels before the next: both stay in the first cache
 
 // The left factor: rows `step` apart, of `inner` numbers. Of bfloat16 both are even.
 template <typename T>
@@ -25,46 +27,61 @@ struct Sum {
     int64_t row, width;  // the distance of rows, of start and to alike; how many columns there are
 };
 
-// total[r] += x[r] . panel
-template <int ROWS>
-INLINE void accumulate(const float* x, int64_t x_row, int64_t inner, const float* panel, V (&total)[ROWS]) {
-    for (int64_t k = 0; k < inner; ++k) {
-        const V weight = load(panel + k * LANES);
-        UNROLL for (int r = 0; r < ROWS; ++r) total[r] = fma(total[r], weight, x[r * x_row + k]);
+// total[p][r] += x[r] . panel p, the panels `next` numbers apart
+template <int PANELS, int ROWS>
+INLINE void accumulate(Rows<float> x, const float* panel, int64_t next, V (&total)[PANELS][ROWS]) {
+    for (int64_t k = 0; k < x.inner; ++k) {
+        V weight[PANELS];
+        UNROLL for (int p = 0; p < PANELS; ++p) weight[p] = load(panel + p * next + k * LANES);
+        UNROLL for (int r = 0; r < ROWS; ++r)
+            UNROLL for (int p = 0; p < PANELS; ++p) total[p][r] = fma(total[p][r], weight[p], x.at[r * x.step + k]);
     }
 }
-template <int ROWS>
-INLINE void accumulate(const bf16* x, int64_t x_row, int64_t inner, const bf16* panel, V (&total)[ROWS]) {
-    for (int64_t k = 0; k < inner; k += 2) {
-        const Pairs weight = load_pairs(panel + k * LANES);
-        UNROLL for (int r = 0; r < ROWS; ++r) total[r] = dot(total[r], weight, x + r * x_row + k);
+template <int PANELS, int ROWS>
+INLINE void accumulate(Rows<bf16> x, const bf16* panel, int64_t next, V (&total)[PANELS][ROWS]) {
+    for (int64_t k = 0; k < x.inner; k += 2) {
+        Pairs weight[PANELS];
+        UNROLL for (int p = 0; p < PANELS; ++p) weight[p] = load_pairs(panel + p * next + k * LANES);
+        UNROLL for (int r = 0; r < ROWS; ++r)
+            UNROLL for (int p = 0; p < PANELS; ++p) total[p][r] = dot(total[p][r], weight[p], x.at + r * x.step + k);
     }
 }
 
-// ROWS rows and one panel; the weight for x and y side by side.
-template <int ROWS, typename T>
+// ROWS rows and PANELS panels, of which the last may be narrow; the weight for x and y side by side.
+template <int PANELS, int ROWS, typename T>
 INLINE void panel_product(Rows<T> x, Rows<T> y, const T* panel, const Sum& sum, int64_t row, int64_t column) {
-    const int lanes = sum.width - column < LANES ? (int)(sum.width - column) : LANES;
-    const int64_t at = row * sum.row + column;
-    V total[ROWS];
-    const V shift = sum.bias ? load(sum.bias + column, lanes) : splat(0);
-    UNROLL for (int r = 0; r < ROWS; ++r)
-        total[r] = sum.start ? load(sum.start + at + r * sum.row, lanes) + shift : shift;
-    accumulate<ROWS>(x.at + row * x.step, x.step, x.inner, panel, total);
-    accumulate<ROWS>(y.at + row * y.step, y.step, y.inner, panel + x.inner * LANES, total);
-    UNROLL for (int r = 0; r < ROWS; ++r) store(sum.to + at + r * sum.row, total[r], lanes);
+    const int64_t at = row * sum.row + column, next = (x.inner + y.inner) * LANES;
+    const int last = (int)least(LANES, sum.width - column - (PANELS - 1) * LANES);
+    V total[PANELS][ROWS];
+    UNROLL for (int p = 0; p < PANELS; ++p) {
+        const int lanes = p + 1 < PANELS ? LANES : last;
+        const V shift = sum.bias ? load(sum.bias + column + p * LANES, lanes) : splat(0);
+        UNROLL for (int r = 0; r < ROWS; ++r)
+            total[p][r] = sum.start ? load(sum.start + at + r * sum.row + p * LANES, lanes) + shift : shift;
+    }
+    accumulate({x.at + row * x.step, x.step, x.inner}, panel, next, total);
+    accumulate({y.at + row * y.step, y.step, y.inner}, panel + x.inner * LANES, next, total);
+    UNROLL for (int p = 0; p < PANELS; ++p) {
+        const int lanes = p + 1 < PANELS ? LANES : last;
+        UNROLL for (int r = 0; r < ROWS; ++r) store(sum.to + at + r * sum.row + p * LANES, total[p][r], lanes);
+    }
+}
+template <int PANELS, typename T>
+INLINE void all_rows(int64_t rows, Rows<T> x, Rows<T> y, const T* panel, const Sum& sum, int64_t column) {
+    int64_t row = 0;
+    for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) panel_product<PANELS, ROWS_AT_ONCE>(x, y, panel, sum, row, column);
+    for (; row + ROWS_LEFT <= rows; row += ROWS_LEFT) panel_product<PANELS, ROWS_LEFT>(x, y, panel, sum, row, column);
+    for (; row < rows; ++row) panel_product<PANELS, 1>(x, y, panel, sum, row, column);
 }
 
 // start + bias + [x, y] weight^T for up to CHUNK rows.
 template <typename T>
 INLINE void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Sum& sum) {
-    for (int64_t column = 0; column < sum.width; column += LANES) {
-        const T* panel = packed + column * (x.inner + y.inner);
-        int64_t row = 0;
-        for (; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE) panel_product<ROWS_AT_ONCE>(x, y, panel, sum, row, column);
-        for (; row + ROWS_LEFT <= rows; row += ROWS_LEFT) panel_product<ROWS_LEFT>(x, y, panel, sum, row, column);
-        for (; row < rows; ++row) panel_product<1>(x, y, panel, sum, row, column);
-    }
+    constexpr int64_t ABREAST_WIDTH = PANELS_ABREAST * LANES;
+    int64_t column = 0;
+    for (; column + ABREAST_WIDTH - LANES < sum.width; column += ABREAST_WIDTH)
+        all_rows<PANELS_ABREAST>(rows, x, y, packed + column * (x.inner + y.inner), sum, column);
+    if (column < sum.width) all_rows<1>(rows, x, y, packed + column * (x.inner + y.inner), sum, column);
 }
 
 // Rows rounded to bfloat16, with a zero behind an odd number of them; `to` is moved behind them.

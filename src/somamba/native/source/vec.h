@@ -2,6 +2,7 @@
 // Included once for each instruction set (see isa_*.cpp); no standard header with inline functions may come in here,
 // or the linker could hand a machine code of an instruction set it lacks.
 #pragma once
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -136,10 +137,22 @@ INLINE vf halves(V x) {
     return s;
 }
 
-INLINE float sum(vf x) {
-    float total = 0;
-    UNROLL for (int i = 0; i < SOMAMBA_WIDTH; ++i) total += x[i];
-    return total;
+// Every lane plus the one STEP away, then half as far: in the end each holds the sum of all.
+template <int STEP, int... I>
+INLINE vf fold_all(vf x, Indices<I...> all) {
+    x = x + __builtin_shufflevector(x, x, (I ^ STEP)...);
+    if constexpr (STEP > 1) x = fold_all<STEP / 2>(x, all);
+    return x;
+}
+INLINE float sum(vf x) { return fold_all<SOMAMBA_WIDTH / 2>(x, Count<SOMAMBA_WIDTH>::type())[0]; }
+
+INLINE vf sqrt_(vf x) {
+#if defined(__x86_64__) && SOMAMBA_WIDTH == 16
+    return (vf)_mm512_sqrt_ps((__m512)x);
+#else
+    UNROLL for (int i = 0; i < SOMAMBA_WIDTH; ++i) x[i] = sqrtf(x[i]);
+    return x;
+#endif
 }
 
 // Exchange lanes 0..7 with 8..15.
