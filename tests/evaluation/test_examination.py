@@ -34,3 +34,5 @@ def test_the_command_names_what_decides_and_no_place(data):
         "--limit-cases 3 --force"
     )
     assert "runs/x/best" in Examination(source="runs/x/best", data=data).command()
+    absolute = Examination(source="/home/somebody/runs/sweep/so_mamba/best", data=data)
+    assert "evaluate sweep/so_mamba/best --dataset" in absolute.command()

@@ -33,7 +33,9 @@ class Examination:
     def command(self, name: str = "evaluate", *more: str) -> str:
         """What to type to measure it again; where files lie on this machine is nobody's business."""
         path = Path(self.source)
-        checkpoint = Path(*path.parts[-2:]) if path.is_absolute() else path
+        # Runs of several sweeps may have the same name: of their best weights the sweep is named as well.
+        named = 3 if path.name in ("best", "last") else 2
+        checkpoint = Path(*path.parts[-named:]) if path.is_absolute() else path
         words = [f"somamba {name}", shlex.quote(str(checkpoint)), "--dataset", self.data.dataset, "--data $DATA"]
         words += ["--split", self.split, "--protocol", self.data.protocol]
         words += ["--acceleration", f"{self.data.acceleration:g}"]
