@@ -30,7 +30,7 @@ def test_the_rows_are_those_of_the_split(data):
 def test_the_command_names_what_decides_and_no_place(data):
     asked = Examination(source="/somewhere/runs/x/best", data=data, split="val", limit_cases=3, force=True)
     assert asked.command() == (
-        "somamba evaluate x/best --dataset acdc --data $DATA --split val --protocol magnitude --acceleration 4 "
+        "somamba evaluate runs/x/best --dataset acdc --data $DATA --split val --protocol magnitude --acceleration 4 "
         "--limit-cases 3 --force"
     )
     assert "runs/x/best" in Examination(source="runs/x/best", data=data).command()
