@@ -7,6 +7,7 @@ from pathlib import Path
 from somamba.errors import InputError
 from somamba.report.figures.canvas import new_figure, save_figure
 from somamba.report.journals import SMOOTHING, STEPS, Event, Point, common_axis, losses, running_mean, validations
+from somamba.report.names import method_name
 
 COLOURS = 10
 """Of matplotlib; the next runs have the same with dashes."""
@@ -37,7 +38,8 @@ def draw_curves(
     left, right = figure.subplots(1, 2, sharex=True)
     for place, (name, events) in enumerate(runs.items()):
         look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
-        left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
+        if len(runs) == 1:  # the steps of several would hide their means
+            left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
         found = validations(events, x)
         left.plot(*zip(*running_mean(taken[name]), strict=True), label=_label(name, found, x), **look)
         if found:
@@ -55,6 +57,7 @@ def draw_curves(
 
 
 def _label(name: str, scores: Sequence[Point], x: str) -> str:
+    name = method_name(name)
     if not scores:
         return name
     place, psnr = max(scores, key=lambda point: point[1])
