@@ -15,7 +15,9 @@ def journal(steps=60, validations=((30, 28.5), (60, 30.25))):
 
 
 def test_the_picture_says_best_score_baseline_and_names(tmp_path):
-    draw_curves({"mine": journal(), "without_outlet": journal(10, ())}, tmp_path / "c.svg", baseline=25.38, title="A title")
+    draw_curves(
+        {"mine": journal(), "without_outlet": journal(10, ())}, tmp_path / "c.svg", baseline=25.38, title="A title"
+    )
     picture = (tmp_path / "c.svg").read_text()
     for text in (
         "mine, best 30.25 dB (step 60)",

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from report.made_rows import rows
-from somamba.report.scores import compared, contests, scores_section
+from somamba.report.scores import compared, contests, means_table, scores_section
 
 ZERO = rows("zero_filled", "acdc", 4, psnr=(25, 26, 27))
 OURS = rows("so_mamba", "acdc", 4, psnr=(30, 32, 34), ssim=[0.9] * 3)
@@ -53,6 +53,21 @@ def test_the_section_shows_means_every_case_and_the_best_in_bold():
     assert re.search(r'data-value="34\.0">34\.00<', html)
     assert 'id="c-psnr"' in html
     assert html.count("hidden") == 2
+
+
+def test_routes_are_ticked_where_variants_of_so_mamba_are_compared():
+    closed = rows("without_outlet", "acdc", 4, psnr=(29, 31, 33))
+    (contest,) = contests([*ZERO, *OURS, *closed])
+    html = means_table(contest)
+    assert re.findall(r'<button type="button">(SOR|G→u|Access|Outlet)<', html) == ["SOR", "G→u", "Access", "Outlet"]
+    ticks = {
+        name: re.findall(r"<td[^>]*>(✓|–)</td>", line)[:4]
+        for name, line in re.findall(r'<th scope="row">([^<]*)</th>(.*?)</tr>', html)
+    }
+    assert ticks["w/o output outlet"] == ["✓", "–", "✓", "–"]
+    assert ticks["SO-Mamba"] == ["✓", "–", "✓", "✓"]
+    (contest,) = contests([*ZERO, *OURS])
+    assert "Outlet" not in means_table(contest)
 
 
 def test_names_of_methods_and_cases_are_text():

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from somamba.errors import InputError
 from somamba.evaluation.rows import METRICS, Row, Setting, by_setting, spread
+from somamba.models.so_mamba.variants import VARIANTS
 from somamba.report.charts import strip_chart
 from somamba.report.markup import Html, element, joined
 from somamba.report.names import dataset_name, distinct_names, method_place
 from somamba.report.sortable import MISSING, Entry, Head, sortable_table
 from somamba.report.statistics import CONFIDENCE, Comparison, compare
-from somamba.report.tables import DIGITS, LOWER_IS_BETTER
+from somamba.report.tables import DIGITS, LOWER_IS_BETTER, ROUTES
 
 UNITS = {"psnr": " [dB]"}
 SPLITS = {"val": "validation", "train": "training"}
@@ -87,7 +88,8 @@ def scores_section(contest: Contest, identifier: str) -> Html:
 
 def means_table(contest: Contest) -> Html:
     """Mean and standard deviation over cases; the best of a column is bold, compared as printed."""
-    heads = [Head("Method"), *(_head(metric) for metric in METRICS)]
+    routes = _routes(contest)
+    heads = [Head("Method"), *(Head(name, "descending") for name in routes), *(_head(metric) for metric in METRICS)]
     heads += [Head("Parameters"), Head("Epochs"), Head("Seed"), Head("Weights")]
     best = {}
     for metric in METRICS:
@@ -99,7 +101,8 @@ def means_table(contest: Contest) -> Html:
         numbers = [_mean_entry(rows, metric, best[metric] if len(contest.entries) > 1 else None) for metric in METRICS]
         weights = Entry(element("code", row.weights[:8])) if row.weights else MISSING
         facts = [Entry(f"{row.parameters:,}", row.parameters), Entry(f"{row.epochs:.3g}", row.epochs)]
-        lines.append([Entry(name), *numbers, *facts, Entry(str(row.seed), row.seed), weights])
+        ticks = [_tick(row.method, route) for route in routes.values()]
+        lines.append([Entry(name), *ticks, *numbers, *facts, Entry(str(row.seed), row.seed), weights])
     return sortable_table(heads, lines, caption="Mean ± standard deviation over cases")
 
 
@@ -111,6 +114,18 @@ def compared(contest: Contest) -> list[Comparison]:
     others = [name for name in contest.entries if name != ours]
     rows = [row for name in (ours, *others) for row in contest.entries[name]]
     return compare(rows, metrics=("psnr", "ssim"))
+
+
+def _routes(contest: Contest) -> dict[str, str]:
+    """Fields of `Routes` by their names in the paper's Table 4, where there are variants of SO-Mamba to tell apart."""
+    variants = {rows[0].method for rows in contest.entries.values()} & set(VARIANTS)
+    return {name: field for field, name in ROUTES.items()} if len(variants) > 1 else {}
+
+
+def _tick(method: str, route: str) -> Entry:
+    if method not in VARIANTS:
+        return MISSING
+    return Entry("✓", 1) if getattr(VARIANTS[method].routes, route) else Entry("–", 0)
 
 
 def _contest(group: dict[Setting, list[Row]]) -> Contest:
