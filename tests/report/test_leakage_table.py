@@ -80,8 +80,35 @@ def test_csv_holds_all_digits():
     assert (found[0]["method"], found[0]["psnr"], found[0]["whole_split"]) == ("so_mamba", "", "1")
 
 
-def test_a_variant_given_twice_is_refused():
-    with pytest.raises(InputError, match="more than once"):
+def test_seeds_have_lines_of_their_own_and_pair_with_so_mambas():
+    trained = [
+        leakage_rows(method, seed=seed, weights=f"{method}{seed}")
+        for method in ("so_mamba", "tied_decay")
+        for seed in (1, 0)
+    ]
+    trained[0] = [replace(row, rleak=row.rleak / 2) for row in trained[0]]
+    table = build_leakage_table([row for rows_ in trained for row in rows_])
+    assert [line.name for line in table.lines] == [
+        "SO-Mamba, seed 0",
+        "SO-Mamba, seed 1",
+        "tied A/Δ, seed 0",
+        "tied A/Δ, seed 1",
+    ]
+    assert [line.relative[0] for line in table.lines] == pytest.approx([1.0, 1.0, 1.0, 2.0])
+    assert "| tied A/Δ, seed 1 † |" in leakage_markdown(table)
+    assert [line["seed"] for line in csv.DictReader(io.StringIO(leakage_csv(table)))] == list("00110011")
+
+
+def test_a_seed_that_so_mamba_does_not_have_is_relative_to_nothing():
+    so_mamba = [row for seed in (0, 1) for row in leakage_rows(seed=seed, weights=str(seed))]
+    table = build_leakage_table([*so_mamba, *leakage_rows("without_access", seed=2)])
+    assert table.lines[2].relative == (None, None)
+    single = build_leakage_table([*leakage_rows(seed=1), *leakage_rows("without_access", seed=2)])
+    assert single.lines[1].relative == pytest.approx((1.0, 1.0))
+
+
+def test_a_variant_given_twice_with_one_seed_is_refused():
+    with pytest.raises(InputError, match="so_mamba, seed 0, was measured more than once"):
         build_leakage_table([*leakage_rows(), *leakage_rows(weights="cd" * 8)])
 
 

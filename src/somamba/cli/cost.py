@@ -50,8 +50,8 @@ def main(arguments: list[str]) -> None:
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
     if options.threads is not None:
         torch.set_num_threads(options.threads)
+    results = [row for path in options.results for row in read_rows(path)]  # before what takes minutes
     rows = _count(options)
-    results = [row for path in options.results for row in read_rows(path)]
     print(efficiency_table(rows, results), end="")
     if options.csv is not None:
         write_costs(options.csv, rows)

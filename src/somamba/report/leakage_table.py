@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from somamba.evaluation.rows import Row, by_setting, safe_cell, spread
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.registry import Registry
 from somamba.report.formats import PARTIAL_NOTE, pipe, plain, tex
-from somamba.report.names import METHODS
+from somamba.report.names import distinct_names
 
 YARDSTICK = "so_mamba"
 TYING = ("tied_decay", "tied_interfaces")
@@ -25,9 +25,12 @@ LEVELS = ("HLeak", "RLeak", "η", "Rel.")
 
 
 class LeakageLine(NamedTuple):
-    """One variant."""
+    """One variant, or one training of it where several seeds are shown."""
 
     method: str
+    seed: int
+    name: str
+    """As the paper calls the variant; its seed with it where there are several."""
     section: str
     marks: tuple[bool, bool]
     """Whether G reaches the interfaces, and the output."""
@@ -36,7 +39,7 @@ class LeakageLine(NamedTuple):
     levels: tuple[Levels, ...]
     """At every cutoff."""
     relative: tuple[float | None, ...]
-    """RLeak over that of SO-Mamba; None where SO-Mamba was not given."""
+    """RLeak over that of SO-Mamba, of the same seed where there are several; None where it was not given."""
     partial: bool
     """Measured on a part of the split only."""
 
@@ -62,18 +65,47 @@ def build_leakage_table(leaked: Sequence[LeakageRow], scored: Sequence[Row] = ()
     """Arrange rows of leakage; evaluations of the same weights on the same data add the PSNR.
 
     Raises:
-        InputError: variants were not measured alike, one comes twice, or one is none of SO-Mamba's.
+        InputError: variants were not measured alike, one comes twice with one seed, or one is none of SO-Mamba's.
     """
     groups, cutoffs = comparable(leaked)
-    methods = [key.method for key in groups]
-    if double := sorted({name for name in methods if methods.count(name) > 1}):
-        raise InputError(f"{double[0]} was measured more than once, with other weights; give the files of one of them.")
-    if unknown := sorted(set(methods) - set(VARIANTS)):
-        raise InputError(f"{unknown[0]} is no variant of SO-Mamba, so it has no routes to tick.")
+    _check_variants(groups)
     levels = {key: tuple(_levels(rows, cutoff) for cutoff in cutoffs) for key, rows in groups.items()}
-    yardstick = next((levels[key] for key in groups if key.method == YARDSTICK), None)
-    ordered = sorted(groups, key=lambda key: ORDER.index(key.method))
-    return LeakageTable(cutoffs, [_line(key, groups[key], levels[key], yardstick, scored) for key in ordered])
+    yardsticks = {key.seed: levels[key] for key in groups if key.method == YARDSTICK}
+    ordered = sorted(groups, key=lambda key: (ORDER.index(key.method), key.seed))
+    lines = []
+    for key, name in zip(ordered, distinct_names(ordered), strict=True):
+        # Trainings pair by seed; a single SO-Mamba is the measure of all.
+        yardstick = yardsticks.get(key.seed) if len(yardsticks) > 1 else next(iter(yardsticks.values()), None)
+        lines.append(
+            LeakageLine(
+                method=key.method,
+                seed=key.seed,
+                name=name,
+                section=SECTIONS[key.method in TYING],
+                marks=_marks(key.method),
+                psnr=_psnr(key, scored),
+                levels=levels[key],
+                relative=_relative(levels[key], yardstick),
+                partial=key.cases < groups[key][0].split_cases,
+            )
+        )
+    return LeakageTable(cutoffs, lines)
+
+
+def _check_variants(measured: Collection[Measurement]) -> None:
+    if unknown := sorted({key.method for key in measured} - set(VARIANTS)):
+        raise InputError(f"{unknown[0]} is no variant of SO-Mamba, so it has no routes to tick.")
+    trained = [(key.method, key.seed) for key in measured]
+    if double := sorted({one for one in trained if trained.count(one) > 1}):
+        method, seed = double[0]
+        raise InputError(
+            f"{method}, seed {seed}, was measured more than once, with other weights; give the files of one of them."
+        )
+
+
+def _marks(method: str) -> tuple[bool, bool]:
+    routes = VARIANTS[method].routes
+    return routes.access, routes.outlet
 
 
 def _levels(rows: Sequence[LeakageRow], cutoff: float) -> Levels:
@@ -81,27 +113,10 @@ def _levels(rows: Sequence[LeakageRow], cutoff: float) -> Levels:
     return Levels(average.hleak.mean, average.rleak.mean)
 
 
-def _line(
-    key: Measurement,
-    rows: Sequence[LeakageRow],
-    levels: tuple[Levels, ...],
-    yardstick: tuple[Levels, ...] | None,
-    scored: Sequence[Row],
-) -> LeakageLine:
-    relative: tuple[float | None, ...] = (None,) * len(levels)
-    if yardstick is not None:
-        pairs = zip(levels, yardstick, strict=True)
-        relative = tuple(one.rleak / unit.rleak if unit.rleak else None for one, unit in pairs)
-    routes = VARIANTS[key.method].routes
-    return LeakageLine(
-        method=key.method,
-        section=SECTIONS[key.method in TYING],
-        marks=(routes.access, routes.outlet),
-        psnr=_psnr(key, scored),
-        levels=levels,
-        relative=relative,
-        partial=key.cases < rows[0].split_cases,
-    )
+def _relative(levels: tuple[Levels, ...], yardstick: tuple[Levels, ...] | None) -> tuple[float | None, ...]:
+    if yardstick is None:
+        return (None,) * len(levels)
+    return tuple(one.rleak / unit.rleak if unit.rleak else None for one, unit in zip(levels, yardstick, strict=True))
 
 
 def _psnr(key: Measurement, scored: Sequence[Row]) -> float | None:
@@ -121,7 +136,7 @@ def leakage_markdown(table: LeakageTable) -> str:
     for section, group in groupby(table.lines, key=lambda line: line.section):
         lines.append(pipe([f"*{section}*", *[""] * (len(heads) - 1)]))
         for line in group:
-            name = plain(METHODS[line.method]) + (" †" if line.partial else "")
+            name = plain(line.name) + (" †" if line.partial else "")
             lines.append(pipe([name, *("✓" if mark else "–" for mark in line.marks), *_numbers(table, line, "×", "–")]))
     note = f"\n† {PARTIAL_NOTE}\n" if table.partial else ""
     return "\n".join(lines) + "\n" + note
@@ -147,7 +162,7 @@ def leakage_latex(table: LeakageTable) -> str:
     for section, group in groupby(table.lines, key=lambda line: line.section):
         lines += [rf"\multicolumn{{{count}}}{{c}}{{\textit{{{section}}}}} \\", r"\hline"]
         for line in group:
-            name = tex(METHODS[line.method]) + (r"$^\dagger$" if line.partial else "")
+            name = tex(line.name) + (r"$^\dagger$" if line.partial else "")
             marks = [r"$\checkmark$" if mark else "--" for mark in line.marks]
             lines.append(" & ".join([name, *marks, *_numbers(table, line, r"$\times$", "--")]) + r" \\")
         lines.append(r"\hline")
@@ -160,14 +175,14 @@ def leakage_csv(table: LeakageTable) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ["method", "access", "outlet", "psnr", "cutoff", "hleak", "rleak", "eta", "relative", "whole_split"]
+        ["method", "seed", "access", "outlet", "psnr", "cutoff", "hleak", "rleak", "eta", "relative", "whole_split"]
     )
     for line in table.lines:
         for cutoff, levels, relative in zip(table.cutoffs, line.levels, line.relative, strict=True):
             known = [
                 "" if value is None else repr(value) for value in (line.psnr, cutoff, *levels, levels.eta, relative)
             ]
-            writer.writerow([safe_cell(line.method), *map(int, line.marks), *known, int(not line.partial)])
+            writer.writerow([safe_cell(line.method), line.seed, *map(int, line.marks), *known, int(not line.partial)])
     return text.getvalue()
 
 
