@@ -67,8 +67,8 @@ def test_the_rows_are_those_of_the_best_weights_on_all_validation_cases(swept):
         assert {(row.method, row.split, row.seed) for row in rows} == {(run.recipe.model, "val", run.recipe.seed)}
         assert spread([row.psnr for row in rows]).mean == found["psnr"].mean
         assert rows[0].command == (
-            f"somamba evaluate {run.folder.parent.name}/{run.name}/best --dataset acdc --data $DATA --split val --protocol magnitude "
-            "--acceleration 4"
+            f"somamba evaluate {run.folder.parent.name}/{run.name}/best --dataset acdc --data $DATA --split val "
+            "--protocol magnitude --acceleration 4"
         )
 
 
