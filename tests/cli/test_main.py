@@ -69,6 +69,18 @@ def test_cost_takes_several_networks_and_writes_rows(tmp_path, capsys):
     assert [row.method for row in read_costs(tmp_path / "c.csv")] == ["sor_router", "zero_filled"]
 
 
+def test_all_networks_are_measured_unless_told_otherwise(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("somamba.cli.cost.MODELS", ["zero_filled", "unet"])
+    words = ["cost", "--all", "--size", "32", "--csv", str(tmp_path / "c.csv")]
+    assert main([*words, "--no-measure"]) == 0
+    assert "| seconds |" not in capsys.readouterr().out
+    assert main([*words, "--repeats", "1"]) == 0
+    assert "| seconds | × SO-Mamba | memory |" in capsys.readouterr().out
+    rows = read_costs(tmp_path / "c.csv")
+    assert all(row.seconds > 0 for row in rows)
+    assert "--all --size 32x32 --measure --repeats 1" in rows[0].command
+
+
 @pytest.mark.parametrize("words", [[], ["so_mamba", "--all"]])
 def test_cost_wants_names_or_all(words, capsys):
     assert main(["cost", *words]) == 2

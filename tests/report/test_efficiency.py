@@ -34,6 +34,8 @@ def test_measured_columns_appear_where_something_was_measured():
     text = efficiency_table([cost_row("so_mamba", seconds=1.5, megabytes=100.0), measured, cost_row("lmo")])
     assert cells(text, "UNet")[-3:] == ["3.000", "2.00", "20 MB"]
     assert cells(text, "LMO")[-3:] == ["–", "–", "–"]
+    timed = efficiency_table([cost_row("so_mamba", seconds=1.5)])  # where the system does not tell the memory
+    assert cells(timed, "SO-Mamba")[-3:] == ["1.500", "1.00", "–"]
     assert "2 threads on a chip" in text
 
 

@@ -1,6 +1,6 @@
-"""``somamba cost``: parameters, multiply-accumulates, and on request seconds and memory of networks."""
+"""``somamba cost``: parameters, multiply-accumulates, seconds and memory of networks."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,14 @@ DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one
   all MACs             every matrix product and convolution that runs, layer or not
   scan + FFT           the state-space recurrence, which no counter sees, and 5 N log2 N operations for an FFT of N
                        points, two to a MAC; both by formula
-With --measure also the seconds and the memory of one inference, measured in this run on this machine.
+Beside them the seconds and the memory of one inference, measured in this run on this machine: with --all unless
+--no-measure says otherwise (at 320x320 minutes, most of them for the transformers and LMO), else with --measure.
 
 examples:
   somamba cost so_mamba hifi_mamba --size 256x218
   somamba cost --all --size 320
-  somamba cost --all --size 320 --measure --results results/*.csv --csv cost.csv"""
+  somamba cost --all --size 320 --no-measure
+  somamba cost so_mamba hifi_mamba --measure --results results/*.csv --csv cost.csv"""
 
 COLUMNS = ("parameters", "module MACs", "all MACs", "scan", "FFT")
 
@@ -48,6 +50,8 @@ def main(arguments: list[str]) -> None:
     options = _parser().parse_args(arguments)
     if options.all == bool(options.models):
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
+    if options.measure is None:
+        options.measure = options.all
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     results = [row for path in options.results for row in read_rows(path)]  # before what takes minutes
@@ -62,7 +66,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument("models", nargs="*", metavar="NAME", help="names from `somamba models`")
     parser.add_argument("--all", action="store_true", help="every network")
     parser.add_argument("--size", type=image_size, default=(320, 320), help="image size, 320 or 256x218 (default: 320)")
-    parser.add_argument("--measure", action="store_true", help="measure seconds and memory as well")
+    parser.add_argument("--measure", action=BooleanOptionalAction, help="measure seconds and memory as well")
     parser.add_argument("--repeats", type=int, default=3, help="of the measurement, best counts (default: 3)")
     parser.add_argument("--threads", type=int, help="threads on the CPU")
     parser.add_argument("--results", nargs="+", type=Path, default=[], metavar="CSV", help="adds PSNR and SSIM")
@@ -87,8 +91,9 @@ def _count(options: Namespace) -> list[CostRow]:
 def _command(options: Namespace) -> str:
     """What to type to get these rows again."""
     words = ["somamba cost", *(["--all"] if options.all else options.models), "--size", "{}x{}".format(*options.size)]
+    words.append("--measure" if options.measure else "--no-measure")
     if options.measure:
-        words += ["--measure", "--repeats", str(options.repeats), "--threads", str(torch.get_num_threads())]
+        words += ["--repeats", str(options.repeats), "--threads", str(torch.get_num_threads())]
     return " ".join(words)
 
 

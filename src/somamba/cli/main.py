@@ -24,7 +24,7 @@ COMMANDS = Registry(
     {
         "doctor": Command("somamba.cli.doctor", "versions, threads, and which scan backend runs and why"),
         "models": Command("somamba.cli.models", "the networks that can be built, with their size and cost"),
-        "cost": Command("somamba.cli.cost", "parameters and multiply-accumulates of one network"),
+        "cost": Command("somamba.cli.cost", "parameters, multiply-accumulates, time and memory of networks"),
         "data": Command("somamba.cli.data", "check a dataset on disk, and draw one of its slices"),
         "demo": Command("somamba.cli.demo", "reconstruct the bundled real scan: a table, a picture, a page"),
         "inspect": Command("somamba.cli.inspect", "what a file with a scan is, and how it is understood"),

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from somamba.evaluation.memory import added_megabytes, in_child
+from somamba.evaluation.memory import added_megabytes, can_weigh, in_child
 from somamba.evaluation.timing import alternate
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import build
@@ -32,6 +32,7 @@ class Measured(NamedTuple):
 
     seconds: float
     megabytes: float
+    """0 where the system does not tell: only Linux does."""
 
 
 def awake(model: Network) -> Network:
@@ -83,7 +84,8 @@ def measure_inference(
         repeats: Of the timing, the best counts.
         on_run: Told after every inference how many are done, and how many there are.
     """
-    done, total = count(1), len(names) * (repeats + 2)  # one round to warm up, one to weigh
+    weighable = can_weigh()
+    done, total = count(1), len(names) * (repeats + 1 + weighable)  # one round to warm up, one to weigh
 
     def told(task: Callable[[], Result]) -> Callable[[], Result]:
         def run() -> Result:
@@ -96,4 +98,4 @@ def measure_inference(
     seconds = alternate({name: told(inference(awake(build(name)), size)) for name in names}, repeats)
     code = "from somamba.evaluation.efficiency import memory_of; print(memory_of({!r}, {!r}))"
     weigh = {name: told(partial(in_child, code.format(name, size), torch.get_num_threads())) for name in names}
-    return {name: Measured(seconds[name], weigh[name]()) for name in names}
+    return {name: Measured(seconds[name], weigh[name]() if weighable else 0.0) for name in names}

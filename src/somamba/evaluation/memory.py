@@ -26,13 +26,18 @@ def added_megabytes(task: Callable[[], object]) -> float:
     return _status("VmHWM") - before
 
 
+def can_weigh() -> bool:
+    """Whether this system tells the peak of a process, and lets it be forgotten."""
+    return CLEAR.exists()
+
+
 def in_child(code: str, threads: int) -> float:
     """Run code that prints a number, in a fresh process that finds the modules this one finds.
 
     Raises:
         InputError: the system is none that tells, or the child failed.
     """
-    if not CLEAR.exists():
+    if not can_weigh():
         raise InputError(f"The memory of a process is measured through {CLEAR.parent}, which only Linux has.")
     code = f"import torch; torch.set_num_threads({threads}); {code}"
     paths = os.pathsep.join(str(Path(path).resolve()) for path in sys.path)

@@ -66,7 +66,8 @@ def _cells(row: CostRow, rows: Sequence[CostRow], quality: Table | None) -> list
     if _measured(rows):
         unit = next((one.seconds for one in rows if one.method == YARDSTICK), 0.0)
         times = f"{row.seconds / unit:.2f}" if unit else "–"
-        cells += [f"{row.seconds:.3f}", times, f"{row.megabytes:.0f} MB"] if row.seconds else ["–"] * 3
+        memory = f"{row.megabytes:.0f} MB" if row.megabytes else "–"
+        cells += [f"{row.seconds:.3f}", times, memory] if row.seconds else ["–"] * 3
     return cells
 
 
