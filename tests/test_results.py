@@ -1,0 +1,46 @@
+"""What is committed under results/ can be read again, and every number says which command made it."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from somamba.evaluation.leakage_rows import read_leakage
+from somamba.evaluation.rows import read_rows
+from somamba.report.report import build_report
+from somamba.report.sources import gather
+from somamba.training.journal import read_journal
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "results").rglob("*.csv"))
+SWEEPS = sorted({path.parents[1] for path in (ROOT / "results").rglob("journal.jsonl")})
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_every_row_names_its_command_and_no_place_of_a_machine(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        commands = {row["command"] for row in csv.DictReader(file)}
+    assert commands
+    for command in commands:
+        assert command.startswith(("somamba ", "python benchmarks/"))
+        assert not any(word.startswith(("/", "~")) for word in command.split())
+
+
+@pytest.mark.parametrize("folder", SWEEPS, ids=name)
+def test_a_sweep_makes_a_page_with_all_its_runs(folder):
+    sources = gather([folder], read_journal=read_journal)
+    runs = {path.parent.name for path in folder.rglob("journal.jsonl")}
+    assert {run.name for run in sources.runs} == runs
+    assert {row.run for row in sources.trainings} == runs
+    assert "Learning curves" in build_report(sources)
+
+
+def test_leakage_was_measured_on_weights_that_were_scored():
+    scored = {row.weights for folder in SWEEPS for path in folder.rglob("val.csv") for row in read_rows(path)}
+    leaked = {row.weights for path in (ROOT / "results").glob("*leakage*/*.csv") for row in read_leakage(path)}
+    assert leaked
+    assert leaked <= scored
