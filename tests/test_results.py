@@ -9,6 +9,7 @@ from somamba.evaluation.leakage_rows import read_leakage
 from somamba.evaluation.rows import read_rows
 from somamba.report.report import build_report
 from somamba.report.sources import gather
+from somamba.report.tables import build_table
 from somamba.training.journal import read_journal
 
 ROOT = Path(__file__).parents[1]
@@ -28,6 +29,11 @@ def test_every_row_names_its_command_and_no_place_of_a_machine(path):
     for command in commands:
         assert command.startswith(("somamba ", "python benchmarks/"))
         assert not any(word.startswith(("/", "~")) for word in command.split())
+
+
+def test_the_files_at_the_top_share_a_table():
+    rows = [row for path in (ROOT / "results").glob("*.csv") for row in read_rows(path)]
+    assert {line.method for line in build_table(rows).lines} == {"Zero-Filling", "SO-Mamba"}
 
 
 @pytest.mark.parametrize("folder", SWEEPS, ids=name)

@@ -1,11 +1,13 @@
 """The paper's Table 3 from rows of costs: our counts, the paper's marked as such, measured columns where measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from report.made_costs import cost_row
 from report.made_rows import rows
 from somamba.errors import InputError
-from somamba.report.efficiency import efficiency_table
+from somamba.report.efficiency import check_results, efficiency_table
 
 
 def cells(text, method):
@@ -41,7 +43,7 @@ def test_measured_columns_appear_where_something_was_measured():
 
 def test_results_add_their_means():
     scored = [*rows("unet", "acdc", 4, psnr=[30.0, 32.0]), *rows("so_mamba", "acdc", 4, psnr=[33.0, 34.0])]
-    text = efficiency_table([cost_row("so_mamba"), cost_row("unet"), cost_row("lmo")], scored)
+    text = efficiency_table([cost_row(name, parameters=10) for name in ("so_mamba", "unet", "lmo")], scored)
     assert cells(text, "Method")[1:3] == ["ACDC PSNR ×4", "ACDC SSIM ×4"]
     assert cells(text, "UNet")[1:3] == ["31.00", "0.800"]
     assert cells(text, "LMO")[1:3] == ["–", "–"]
@@ -54,3 +56,16 @@ def test_what_cannot_share_a_table_is_refused():
         efficiency_table([cost_row("so_mamba"), cost_row("so_mamba")])
     with pytest.raises(InputError, match="no costs"):
         efficiency_table([])
+
+
+def test_results_of_a_network_of_another_size_are_left_out_and_named():
+    scored = rows("so_mamba", "acdc", 4, psnr=[33.0, 34.0])
+    text = efficiency_table([cost_row("so_mamba", parameters=7)], scored)
+    assert "PSNR" not in text
+    assert "another number of parameters are left out: SO-Mamba" in text
+
+
+def test_several_seeds_are_refused_before_anything_is_measured():
+    scored = [replace(row, seed=seed, weights=str(seed)) for seed in (0, 1) for row in rows("so_mamba", "acdc", 4)]
+    with pytest.raises(InputError, match="several seeds"):
+        check_results(scored)

@@ -53,9 +53,10 @@ def test_relative_leakage_is_that_of_the_readout():
 
 
 def test_psnr_is_shown_for_the_same_weights_only():
-    measured = {"split": "test", "mask": "radial", "weights": ""}
-    leaked = [*leakage_rows("so_mamba", **measured), *leakage_rows("without_outlet", **measured | {"weights": "ff"})]
     scored = [*rows("so_mamba", "acdc", 4, psnr=[30.0, 34.0]), *rows("without_outlet", "acdc", 4, psnr=[20.0, 20.0])]
+    facts = {"split": "test", "mask": "radial", "weights": "", "mask_digest": scored[0].mask_digest}
+    measured = facts | {"cases": [row.case for row in scored[:2]]}
+    leaked = [*leakage_rows("so_mamba", **measured), *leakage_rows("without_outlet", **measured | {"weights": "ff"})]
     assert [line.psnr for line in build_leakage_table(leaked, scored).lines] == [32.0, None]
     text = leakage_markdown(build_leakage_table(leaked, scored))
     assert "| SO-Mamba † | ✓ | ✓ | 32.00 |" in text
@@ -115,3 +116,13 @@ def test_a_variant_given_twice_with_one_seed_is_refused():
 def test_another_network_is_refused():
     with pytest.raises(InputError, match="no variant of SO-Mamba"):
         build_leakage_table(leakage_rows("something"))
+
+
+def test_psnr_of_other_cases_or_masks_is_not_shown():
+    scored = rows("so_mamba", "acdc", 4, psnr=[30.0, 34.0])
+    same = {"split": "test", "mask": "radial", "weights": "", "mask_digest": scored[0].mask_digest}
+    cases = [row.case for row in scored]
+    assert build_leakage_table(leakage_rows(**same, cases=cases), scored).lines[0].psnr == 32.0
+    assert build_leakage_table(leakage_rows(**same, cases=cases[:1]), scored).lines[0].psnr is None
+    other = same | {"mask_digest": "0" * 16}
+    assert build_leakage_table(leakage_rows(**other, cases=cases), scored).lines[0].psnr is None

@@ -16,3 +16,16 @@ def test_every_method_has_a_line_for_the_state_and_one_for_the_read_out_at_every
     html = leakage_section([*leakage_rows(), *leakage_rows("<i>")])
     assert html.count("<polyline") == 8
     assert "<i>" not in html
+
+
+def test_measurements_of_the_same_weights_are_told_apart_and_all_are_drawn():
+    html = leakage_section([*leakage_rows(cutoffs=(0.25,)), *leakage_rows(cutoffs=(0.25,), radius="side", scale=0.5)])
+    assert html.count("<polyline") == 4
+    assert "SO-Mamba, radius corner, HLeak" in html
+    assert "SO-Mamba, radius side, HLeak" in html
+    assert "acceleration" not in html  # it is the same for both
+
+
+def test_networks_beyond_the_eighth_have_hollow_dots():
+    html = leakage_section([row for seed in range(9) for row in leakage_rows(cutoffs=(0.25,), seed=seed)])
+    assert html.count(" hollow") == 2 * 3  # both levels of three units

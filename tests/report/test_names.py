@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from somamba.report.names import METHODS, dataset_name, distinct_names, method_name, method_place
 
 
-def measured(method, seed=0, weights="ab"):
-    return SimpleNamespace(method=method, seed=seed, weights=weights)
+def measured(method, seed=0, weights="ab", epochs=1.0):
+    return SimpleNamespace(method=method, seed=seed, weights=weights, epochs=epochs)
 
 
 def test_what_the_paper_has_is_called_so_and_the_rest_as_it_is():
@@ -26,3 +26,10 @@ def test_as_many_details_as_are_needed_tell_methods_apart():
     assert found == ["UNet", "SO-Mamba, seed 0", "SO-Mamba, seed 1"]
     found = distinct_names([measured("so_mamba"), measured("so_mamba", weights="cd"), measured("so_mamba", seed=1)])
     assert found == ["SO-Mamba, seed 0, weights ab", "SO-Mamba, seed 0, weights cd", "SO-Mamba, seed 1"]
+
+
+def test_a_detail_that_tells_nothing_apart_is_left_out():
+    pair = [measured("so_mamba", weights="a" * 16), measured("so_mamba", weights="b" * 16)]
+    assert distinct_names(pair) == ["SO-Mamba, weights aaaaaaaa", "SO-Mamba, weights bbbbbbbb"]
+    longer = [*pair[:1], measured("so_mamba", weights="b", epochs=2.0)]
+    assert distinct_names(longer) == ["SO-Mamba, 1 epochs", "SO-Mamba, 2 epochs"]

@@ -205,6 +205,25 @@ def test_side_by_side_shows_every_image_with_one_zoom(opened):
     assert state(opened)["image"] == "0"
 
 
+def test_side_by_side_may_come_while_the_pointer_is_on_the_image(opened):
+    opened.drag(middle(opened), (0, 0))
+    settle(opened)
+    opened.press("s")
+    assert state(opened)["together"] == "true"
+    opened.press("s")
+    assert state(opened)["together"] == "false"
+
+
+def test_keys_scroll_the_page_until_the_images_are_in_sight(opened):
+    opened.run("document.body.style.paddingTop = '3000px'; window.scrollTo(0, 0)")
+    before = state(opened)["slice"]
+    opened.press("ArrowDown")
+    assert state(opened)["slice"] == before
+    middle(opened)  # scrolls there
+    opened.press("ArrowDown")
+    assert int(state(opened)["slice"]) == int(before) - 1
+
+
 def test_the_pointer_reads_the_pixel(opened):
     x, y = middle(opened)
     opened.drag((x + 4, y + 4), (0, 0))

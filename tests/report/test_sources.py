@@ -74,3 +74,13 @@ def test_a_damaged_config_is_named(tmp_path):
         run = made_run(tmp_path / str(number), config=text)
         with pytest.raises(InputError, match=r"config.yaml is"):
             taken(run)
+
+
+def test_pictures_of_one_name_are_told_apart(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "curve.png").write_bytes(b"\x89PNG\r\n\x1a\n" + folder.encode())
+    pictures = [tmp_path / folder / "curve.png" for folder in ("a", "b")]
+    assert list(taken(*pictures).pictures) == ["a/curve", "b/curve"]
+    with pytest.raises(InputError, match="same picture was given twice"):
+        taken(pictures[0], pictures[0])

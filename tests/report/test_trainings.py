@@ -29,3 +29,8 @@ def test_a_page_sorts_by_numbers_and_escapes_names():
     assert "&lt;i&gt;" in html
     assert 'data-value="606"' in html
     assert html.count("data-missing") == 1
+
+
+def test_a_run_that_two_grids_share_is_listed_once():
+    assert trainings_table([sweep_row("unet"), sweep_row("unet")]).count("| UNet |") == 1
+    assert trainings_table([sweep_row("unet"), sweep_row("unet", weights="other")]).count("| UNet |") == 2

@@ -17,7 +17,7 @@ from somamba.evaluation.efficiency import Measured, measure_inference
 from somamba.evaluation.rows import read_rows
 from somamba.inference.provenance import commit, processor
 from somamba.models.zoo import MODELS, build
-from somamba.report.efficiency import efficiency_table
+from somamba.report.efficiency import check_results, efficiency_table
 
 DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
 
@@ -54,11 +54,14 @@ def main(arguments: list[str]) -> None:
         options.measure = options.all
     if options.threads is not None:
         torch.set_num_threads(options.threads)
-    results = [row for path in options.results for row in read_rows(path)]  # before what takes minutes
+    if options.repeats < 1:
+        raise InputError(f"--repeats {options.repeats} measures nothing; give 1 or more.")
+    results = [row for path in options.results for row in read_rows(path)]
+    check_results(results)  # before what takes minutes
     rows = _count(options)
-    print(efficiency_table(rows, results), end="")
     if options.csv is not None:
         write_costs(options.csv, rows)
+    print(efficiency_table(rows, results), end="")
 
 
 def _parser() -> ArgumentParser:

@@ -5,6 +5,7 @@ from pathlib import Path
 from somamba.cli.arguments import teaching_parser
 from somamba.errors import InputError
 from somamba.report.curves import draw_curves
+from somamba.report.sources import run_names
 from somamba.training.journal import read_journal
 
 DESCRIPTION = """Draw the training loss and the validation PSNR of one or several runs.
@@ -25,9 +26,9 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--title", default="", help="above the picture")
     options = parser.parse_args(arguments)
     journals = {}
-    for run in options.runs:
+    for name, run in zip(run_names(options.runs), options.runs, strict=True):
         if not (path := run / "journal.jsonl").is_file():
             raise InputError(f"{run} holds no journal.jsonl; name the folder of a run (somamba train --output).")
-        journals[run.name] = read_journal(path)
+        journals[name] = read_journal(path)
     draw_curves(journals, options.output, baseline=options.baseline, title=options.title)
     print(f"wrote {options.output}")

@@ -1,6 +1,7 @@
 """``somamba report RUNS...``: one HTML file with tables, slices, curves and where all of it comes from."""
 
 import shlex
+from argparse import Namespace
 from pathlib import Path
 
 from somamba.cli.arguments import teaching_parser
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> None:
     sources = gather(options.sources, read_journal=read_journal)
     code = code_record()
     made_by = {
-        "command": _command(options.sources, options.output),
+        "command": _command(options),
         "somamba": code["somamba"],
         "commit": code["commit"],
     }
@@ -58,7 +59,10 @@ def main(arguments: list[str]) -> None:
     print(f"wrote {options.output} ({len(page) / 1e6:.1f} MB)")
 
 
-def _command(paths: list[Path], output: Path) -> str:
+def _command(options: Namespace) -> str:
     """What to type to make the page again; where files lie on this machine is nobody's business."""
-    words = [Path(*path.parts[-2:]) if path.is_absolute() else path for path in paths]
-    return shlex.join(["somamba", "report", *map(str, words), "-o", output.name])
+    paths = [Path(*path.parts[-2:]) if path.is_absolute() else path for path in options.sources]
+    words = [*map(str, paths), "-o", options.output.name]
+    words += ["--title", options.title] if options.title != TITLE else []
+    words += ["--slices", str(options.slices)] if options.slices != SLICES else []
+    return shlex.join(["somamba", "report", *words])

@@ -40,7 +40,7 @@ class Examination:
         words += ["--split", self.split, "--protocol", self.data.protocol]
         words += ["--acceleration", f"{self.data.acceleration:g}"]
         words += ["--limit-cases", str(self.limit_cases)] if self.limit_cases is not None else []
-        return " ".join([*words, *(["--force"] if self.force else []), *more])
+        return " ".join([*words, *(["--force"] if self.force else []), *map(shlex.quote, more)])
 
     def slices(self, *, only: str | None = None) -> SliceDataset:
         """The data, opened; ``only`` one case of it."""

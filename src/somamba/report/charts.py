@@ -10,6 +10,8 @@ WIDTH, HEIGHT = 560, 300
 STRIP_WIDTH, STRIP = 960, 34
 """Of a strip chart, which has the whole page; and the height of one group in it."""
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 40
+LETTERS = 44
+"""Of a name at the left of a strip chart; the rest of a longer one is shown to who points at it."""
 COLOURS = 8
 """Classes ``series-1`` ... of the style sheet."""
 
@@ -23,7 +25,7 @@ class Series:
     name: str
     points: Sequence[tuple[Number, Number]]
     colour: int
-    """Counted from 0; equal colours belong together."""
+    """Counted from 0; equal colours belong together. After eight they come again, with hollow dots."""
     dashed: bool = False
     dots: bool = False
     """Few points, each to be seen."""
@@ -74,14 +76,15 @@ def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, Number]]]], *, x
     """A line of dots for each group, one dot for each value with a name, and a bar at their mean."""
     values = [value for _, points in groups for _, value in points]
     margin = 0.06 * (max(values) - min(values)) or 0.5
-    left = 12 + 7 * min(24, max(len(name) for name, _ in groups))
+    left = 12 + 7 * min(LETTERS, max(len(name) for name, _ in groups))
     across = _Axis(min(values) - margin, max(values) + margin, left, STRIP_WIDTH - RIGHT)
     height = STRIP * len(groups) + TOP + BOTTOM - 10
     parts = [_rule(across.place(tick), TOP - 6, height - BOTTOM, _text(tick)) for tick in across.ticks()]
     for row, (name, points) in enumerate(groups):
         y = TOP + 12 + STRIP * row
         colour = f"series-{row % COLOURS + 1}"
-        parts.append(element("text", name, x=left - 12, y=y + 4, text_anchor="end"))
+        cut = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
+        parts.append(element("text", cut, element("title", name), x=left - 12, y=y + 4, text_anchor="end"))
         for label, value in points:
             dot = element("title", f"{label}: {value:.4g}")
             parts.append(
@@ -123,10 +126,11 @@ def _figure(
 
 
 def _legend(series: Sequence[Series]) -> Html:
-    items = [
-        element("li", one.name, class_=f"series-{one.colour % COLOURS + 1}{' dashed' if one.dashed else ''}")
-        for one in series
-    ]
+    items = []
+    for one in series:
+        again = " again" if one.dots and one.colour >= COLOURS else ""
+        dashed = " dashed" if one.dashed else ""
+        items.append(element("li", one.name, class_=f"series-{one.colour % COLOURS + 1}{dashed}{again}"))
     return element("ul", *items, class_="legend")
 
 
@@ -156,7 +160,8 @@ def _line(one: Series, points: Sequence[tuple[Number, Number]], across: _Axis, u
     if one.dots:
         for (x, y), (place, value) in zip(places, points, strict=True):
             about = element("title", f"{one.name}: {value:.4g} at {place:g}")
-            parts.append(element("circle", about, cx=x, cy=y, r=3.2, class_=f"dot {colour}"))
+            hollow = " hollow" if one.colour >= COLOURS else ""
+            parts.append(element("circle", about, cx=x, cy=y, r=3.2, class_=f"dot {colour}{hollow}"))
     return joined(parts)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from somamba.errors import InputError
-from somamba.report.figures.canvas import new_figure, save_figure
+from somamba.report.figures.canvas import new_figure, plain, save_figure
 from somamba.report.journals import SMOOTHING, STEPS, Event, Point, common_axis, losses, running_mean, validations
 from somamba.report.names import method_name
 
@@ -52,12 +52,12 @@ def draw_curves(
         axes.grid(alpha=0.3)
     # Below both, where no curve runs.
     figure.legend(loc="outside lower center", ncols=min(3, len(runs) + 1), frameon=False, fontsize="small")
-    figure.suptitle(title)
+    figure.suptitle(plain(title))
     save_figure(figure, path)
 
 
 def _label(name: str, scores: Sequence[Point], x: str) -> str:
-    name = method_name(name)
+    name = plain(method_name(name))
     if not scores:
         return name
     place, psnr = max(scores, key=lambda point: point[1])

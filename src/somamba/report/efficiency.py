@@ -22,16 +22,36 @@ def efficiency_table(costs: Sequence[CostRow], results: Sequence[Row] = ()) -> s
         results: Rows of evaluations, for the mean PSNR and SSIM of each network.
 
     Raises:
-        InputError: there is nothing to show, or a network comes twice or at different sizes.
+        InputError: there is nothing to show, a network comes twice or at different sizes, or results cannot share a
+            table or have several seeds.
     """
     _check(costs)
+    check_results(results)
     ordered = sorted(costs, key=lambda row: method_place(row.method))
-    quality = build_table(results) if results else None
+    sizes = {row.method: row.parameters for row in costs}
+    # What a smaller or larger network of the same name scored says nothing about the one that was counted.
+    fitting = [row for row in results if sizes.get(row.method) == row.parameters]
+    others = {method_name(row.method) for row in results if sizes.get(row.method, row.parameters) != row.parameters}
+    quality = build_table(fitting) if fitting else None
     columns = _columns(ordered, quality)
     heads = [["Method", *columns], ["---", *["---:"] * len(columns)]]
     cells = [[method_name(row.method), *_cells(row, ordered, quality)] for row in ordered]
     lines = [f"| {' | '.join(line)} |" for line in [*heads, *cells]]
-    return "\n".join([*lines, "", _note(ordered)]) + "\n"
+    note = _note(ordered)
+    if others:
+        note += f" Results of networks with another number of parameters are left out: {', '.join(sorted(others))}."
+    return "\n".join([*lines, "", note]) + "\n"
+
+
+def check_results(results: Sequence[Row]) -> None:
+    """Refuse, before anything is measured, what could not stand beside costs: see `efficiency_table`."""
+    if results:
+        build_table(results)
+    seeds: dict[str, set[int]] = {}
+    for row in results:
+        seeds.setdefault(row.method, set()).add(row.seed)
+    if several := [method for method, found in seeds.items() if len(found) > 1]:
+        raise InputError(f"{several[0]} was evaluated with several seeds; give the files of one of them.")
 
 
 def _check(costs: Sequence[CostRow]) -> None:

@@ -19,14 +19,15 @@ def viewer_case(kept: KeptCase, *, most_slices: int) -> ViewerCase:
     """
     facts, measurement = kept.facts, kept.measurement()
     chosen = spread_slices(len(measurement.slices), most_slices)
+    top = 1.0 if facts.protocol == "magnitude" else np.inf  # as they were scored
     images = []
     if not any(method.facts.model == "zero_filled" for method in kept.methods):
         scores = facts.zero_filled_psnr, facts.zero_filled_ssim
-        images.append(_image(METHODS["zero_filled"], measurement.zero_filled, *scores, chosen))
+        images.append(_image(METHODS["zero_filled"], _cut(measurement.zero_filled, top), *scores, chosen))
     for method in sorted(kept.methods, key=lambda method: (method_place(method.facts.model), method.facts.label)):
         about = method.facts
         label = method_name(about.label)
-        images.append(_image(label, method.reconstruction(), about.psnr, about.ssim, chosen))
+        images.append(_image(label, _cut(method.reconstruction(), top), about.psnr, about.ssim, chosen))
     dataset = dataset_name(facts.dataset)
     return ViewerCase(
         name=f"{facts.case}, {dataset} ×{facts.acceleration:g}",
@@ -39,6 +40,11 @@ def viewer_case(kept: KeptCase, *, most_slices: int) -> ViewerCase:
 def spread_slices(count: int, most: int) -> list[int]:
     """At most so many of ``count`` places, evenly spread, in their order."""
     return [int(place) for place in np.linspace(0, count - 1, min(count, most)).round()]
+
+
+def _cut(pixels: Numbers, top: float) -> Numbers:
+    """Magnitudes above ``top`` are scaled down to it; the phase stays, for the spectra."""
+    return pixels * np.minimum(1.0, top / np.maximum(np.abs(pixels), 1e-30)).astype(np.abs(pixels).dtype)
 
 
 def _image(label: str, pixels: Numbers, psnr: Sequence[float], ssim: Sequence[float], chosen: list[int]) -> ViewerImage:

@@ -41,8 +41,11 @@ def running_mean(points: Sequence[Point]) -> list[Point]:
 def _points(events: Sequence[Event], kind: str, name: str, axis: str) -> list[Point]:
     # A journal of another version may lack a name.
     found = [event for event in events if event.get("event") == kind and is_number(event.get("step"))]
-    clock = _clock(events) if axis == MINUTES else {}
-    return [(clock.get(one["step"], float(one["step"])), float(one[name])) for one in found if is_number(one.get(name))]
+    found = [event for event in found if is_number(event.get(name))]
+    if axis == STEPS:
+        return [(float(event["step"]), float(event[name])) for event in found]
+    clock = _clock(events)
+    return [(clock[event["step"]], float(event[name])) for event in found if event["step"] in clock]
 
 
 def _clock(events: Sequence[Event]) -> dict[int, float]:

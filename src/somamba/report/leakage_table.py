@@ -83,7 +83,7 @@ def build_leakage_table(leaked: Sequence[LeakageRow], scored: Sequence[Row] = ()
                 name=name,
                 section=SECTIONS[key.method in TYING],
                 marks=_marks(key.method),
-                psnr=_psnr(key, scored),
+                psnr=_psnr(key, groups[key], scored),
                 levels=levels[key],
                 relative=_relative(levels[key], yardstick),
                 partial=key.cases < groups[key][0].split_cases,
@@ -119,11 +119,13 @@ def _relative(levels: tuple[Levels, ...], yardstick: tuple[Levels, ...] | None) 
     return tuple(one.rleak / unit.rleak if unit.rleak else None for one, unit in zip(levels, yardstick, strict=True))
 
 
-def _psnr(key: Measurement, scored: Sequence[Row]) -> float | None:
-    """Of the same weights on the same data; an evaluation of others says nothing about these."""
+def _psnr(key: Measurement, leaked: Sequence[LeakageRow], scored: Sequence[Row]) -> float | None:
+    """Of the same weights on the same cases through the same masks; another evaluation says nothing about these."""
     names = ("method", "dataset", "split", "protocol", "mask", "acceleration", "weights")
+    measured = {(row.case, row.mask_digest) for row in leaked}
     for setting, rows in by_setting(scored).items():
-        if all(getattr(setting, name) == getattr(key, name) for name in names):
+        same = all(getattr(setting, name) == getattr(key, name) for name in names)
+        if same and {(row.case, row.mask_digest) for row in rows} == measured:
             return spread([row.psnr for row in rows]).mean
     return None
 

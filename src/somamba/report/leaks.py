@@ -2,20 +2,24 @@
 
 from collections.abc import Sequence
 
-from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_measurement, by_unit
+from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_cutoff, by_measurement, by_unit
 from somamba.report.charts import Series, line_chart
 from somamba.report.markup import Html, element, joined
 from somamba.report.names import distinct_names, method_place
 from somamba.report.scores import place
 from somamba.report.sortable import Entry, Head, sortable_table
 
+DETAILS = tuple(name for name in ("seed", "epochs", *Measurement._fields) if name not in ("method", "units"))
+"""What may tell two measurements of one method apart, first what one would rather read."""
+
 
 def leakage_section(rows: Sequence[LeakageRow]) -> Html:
     """A table over all units, then a chart for each cutoff."""
     found = by_measurement(rows)
     groups = {about: found[about] for about in sorted(found, key=lambda one: (method_place(one.method), one.seed))}
-    names = distinct_names(list(groups), ("dataset", "acceleration", "seed", "weights"))
+    names = distinct_names(list(groups), DETAILS)
     heads = [Head("Method"), Head("r"), Head("HLeak"), Head("RLeak"), Head("η"), Head("Cases"), Head("Measured on")]
+    heads.append(Head("ρ = 1 at the"))
     lines, charts = [], []
     for name, (about, measured) in zip(names, groups.items(), strict=True):
         for cutoff, (hleak, rleak, eta) in by_cutoff(measured).items():
@@ -33,9 +37,9 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
                 Entry(str(about.cases), about.cases),
             ]
             where = place(about.dataset, about.acceleration, about.split)
-            lines.append([Entry(name), *numbers, Entry(where)])
+            lines.append([Entry(name), *numbers, Entry(where), Entry(about.radius)])
     for cutoff in sorted({row.cutoff for row in rows}):
-        charts.append(_chart(cutoff, dict(zip(names, groups.values(), strict=True))))
+        charts.append(_chart(cutoff, list(zip(names, groups.values(), strict=True))))
     note = (
         "HLeak is the share of the energy of the states beyond the radial cutoff r, RLeak that of the read-out, "
         "η = RLeak / HLeak, taken of the means."
@@ -45,14 +49,14 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
     )
 
 
-def _chart(cutoff: float, groups: dict[str, list[LeakageRow]]) -> Html:
+def _chart(cutoff: float, groups: Sequence[tuple[str, list[LeakageRow]]]) -> Html:
     series = []
-    for colour, (name, found) in enumerate(groups.items()):
+    for number, (name, found) in enumerate(groups):
         units = [(unit, average) for (r, unit), average in by_unit(found).items() if r == cutoff]
         if units:
             states = [(float(unit), average.hleak.mean) for unit, average in units]
             reads = [(float(unit), average.rleak.mean) for unit, average in units]
-            series.append(Series(name=f"{name}, HLeak", points=states, colour=colour, dots=True))
-            series.append(Series(name=f"{name}, RLeak", points=reads, colour=colour, dots=True, dashed=True))
-    about = f"HLeak and RLeak of every unit at cutoff {cutoff:g}, for {', '.join(groups)}."
+            series.append(Series(name=f"{name}, HLeak", points=states, colour=number, dots=True))
+            series.append(Series(name=f"{name}, RLeak", points=reads, colour=number, dots=True, dashed=True))
+    about = f"HLeak and RLeak of every unit at cutoff {cutoff:g}, for {', '.join(name for name, _ in groups)}."
     return line_chart(series, x="unit", y=f"leakage at r = {cutoff:g}", about=about)

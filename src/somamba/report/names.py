@@ -42,8 +42,8 @@ def method_place(method: str) -> tuple[int, str]:
     return _PLACES.get(method, len(_PLACES)), method
 
 
-def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "weights")) -> list[str]:
-    """Names of methods; where one comes more than once, details tell which, no more of them than are needed.
+def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "epochs", "weights")) -> list[str]:
+    """Names of methods; where one comes more than once, the details that differ tell which, as few as are needed.
 
     Args:
         measured: What has a ``method`` and the details.
@@ -51,8 +51,19 @@ def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "w
     """
     names = [method_name(one.method) for one in measured]
     for detail in details:
+        values = [_shown(detail, getattr(one, detail)) for one in measured]
+        found: dict[str, set[str]] = {}
+        for name, value in zip(names, values, strict=True):
+            found.setdefault(name, set()).add(value)
         names = [
-            f"{name}, {detail} {getattr(one, detail)}" if names.count(name) > 1 else name
-            for name, one in zip(names, measured, strict=True)
+            f"{name}, {value}" if len(found[name]) > 1 else name for name, value in zip(names, values, strict=True)
         ]
     return names
+
+
+def _shown(detail: str, value: Any) -> str:
+    if detail == "epochs":
+        return f"{value:.3g} epochs"
+    if detail == "weights":
+        return f"{detail} {value[:8]}"  # of a digest the first digits are enough
+    return f"{detail} {value:g}" if isinstance(value, float) else f"{detail} {value}"

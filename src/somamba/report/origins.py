@@ -104,7 +104,8 @@ _COUNTS = {"training_cases": "cases", "training_slices": "slices", "steps_per_ep
 def _commands(found: Iterable[Contest], sources: Sources) -> Html | None:
     """What to type to measure it again; a recipe beside it where slices were kept without the run."""
     lines: dict[str, None] = {rows[0].command: None for contest in found for rows in contest.entries.values()}
-    lines |= {row.command: None for row in sources.leakage}
+    for more in (sources.leakage, sources.trainings, sources.costs):
+        lines |= {row.command: None for row in more}
     methods: dict[tuple[str, str], MethodFacts] = {}
     for case in sources.cases:
         for method in case.methods:

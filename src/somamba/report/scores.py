@@ -53,8 +53,9 @@ class Contest:
         return max(self.entries, key=lambda name: self.mean(name, "psnr"))
 
     def of_model(self, model: str) -> str | None:
-        """The name that a model has here, if it takes part."""
-        return next((name for name, rows in self.entries.items() if rows[0].method == model), None)
+        """The name a model has here, if it takes part: of several trainings the longest, of those the first seed."""
+        found = {name: rows[0].epochs for name, rows in self.entries.items() if rows[0].method == model}
+        return max(found, key=lambda name: found[name], default=None)
 
 
 def place(dataset: str, acceleration: float, split: str) -> str:
@@ -174,6 +175,8 @@ def _statistics(contest: Contest) -> Html | None:
         "Case by case: the interval comes from drawing cases again (bootstrap), p from Wilcoxon’s signed-rank test, "
         "two-sided, then adjusted by Holm to this table. It speaks of other cases, not of another training."
     )
+    if sum(rows[0].method == "so_mamba" for rows in contest.entries.values()) > 1:
+        note += " Of several trainings of SO-Mamba the longest is compared, of equally long ones the first seed."
     return joined(
         [element("h3", "Paired differences"), element("p", note, class_="soft"), sortable_table(heads, lines)]
     )

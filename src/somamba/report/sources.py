@@ -72,12 +72,14 @@ def gather(paths: Sequence[Path], *, read_journal: Callable[[Path], Sequence[Eve
         raise InputError(f"A report is made of something: give {WANTED}.")
     found = Sources()
     folders: list[Path] = []
+    pictures: list[Path] = []
     for path in paths:
         if path.is_dir():
             folders += _take_folder(path, found)
         else:
-            _take_file(path, found)
-    for folder, name in zip(folders, _run_names(folders), strict=True):
+            pictures += _take_file(path, found)
+    found.pictures = {name: path.read_bytes() for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
+    for folder, name in zip(folders, run_names(folders), strict=True):
         found.runs.append(_read_run(folder, name, read_journal))
         if (folder / "val.csv").is_file():
             found.rows += read_rows(folder / "val.csv")
@@ -103,7 +105,8 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
     raise InputError(f"{path} is nothing a report is made of: it holds {inside}. Wanted: {WANTED}.")
 
 
-def _take_file(path: Path, found: Sources) -> None:
+def _take_file(path: Path, found: Sources) -> list[Path]:
+    """The file if it is a picture; another one is read at once."""
     try:
         with path.open("rb") as file:
             start = file.read(10_000)
@@ -112,8 +115,8 @@ def _take_file(path: Path, found: Sources) -> None:
     first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
     heads = first.split(",")
     if start.startswith(PNG):
-        found.pictures[path.stem] = path.read_bytes()
-    elif heads == [column.name for column in fields(Row)]:
+        return [path]
+    if heads == [column.name for column in fields(Row)]:
         found.rows += read_rows(path)
     elif heads == [column.name for column in fields(LeakageRow)]:
         found.leakage += read_leakage(path)
@@ -123,17 +126,21 @@ def _take_file(path: Path, found: Sources) -> None:
         found.trainings += read_sweep(path)
     else:
         raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
+    return []
 
 
-def _run_names(folders: Sequence[Path]) -> list[str]:
-    """Names of folders; with their parent where two have the same."""
-    whole = [folder.resolve() for folder in folders]
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """Names of the folders of runs, with their parent where two have the same; refused where one comes twice."""
+    return _names(folders, "run")
+
+
+def _names(paths: Sequence[Path], what: str) -> list[str]:
+    whole = [path.resolve() for path in paths]
     if len(set(whole)) != len(whole):
-        raise InputError("The same run was given twice; name it once.")
-    names = [folder.name for folder in whole]
+        raise InputError(f"The same {what} was given twice; name it once.")
+    names = [path.stem if path.is_file() else path.name for path in whole]
     return [
-        f"{folder.parent.name}/{name}" if names.count(name) > 1 else name
-        for folder, name in zip(whole, names, strict=True)
+        f"{path.parent.name}/{name}" if names.count(name) > 1 else name for path, name in zip(whole, names, strict=True)
     ]
 
 

@@ -40,8 +40,9 @@ def trainings_table(rows: Sequence[SweepRow]) -> str:
 
 
 def _ordered(rows: Sequence[SweepRow]) -> list[SweepRow]:
-    """As the paper lists the methods, then by name of the run."""
-    return sorted(rows, key=lambda row: (method_place(row.model), row.run))
+    """As the paper lists the methods, then by name of the run; grids that share a run list it once each."""
+    once = {(row.run, row.weights): row for row in rows}
+    return sorted(once.values(), key=lambda row: (method_place(row.model), row.run))
 
 
 def _entries(row: SweepRow) -> list[Entry]:

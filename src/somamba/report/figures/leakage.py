@@ -7,6 +7,8 @@ from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_unit, co
 from somamba.report.figures.canvas import COLOURS, LETTERS, MARKERS, caption, new_figure, plain
 from somamba.report.names import dataset_name, distinct_names, method_place
 
+LINES = ("-", "--", ":")
+"""Of the first networks, and of those for which colours and markers come again."""
 LEVELS = {"hleak": "HLeak: state", "rleak": "RLeak: read-out", "eta": "η = RLeak / HLeak"}
 
 
@@ -21,7 +23,13 @@ def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
     panels = figure.subplots(len(cutoffs), len(LEVELS), sharex=True, sharey="col", squeeze=False)
     ordered = sorted(groups, key=lambda key: (method_place(key.method), key.seed))
     for number, (key, name) in enumerate(zip(ordered, distinct_names(ordered), strict=True)):
-        style = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], "markersize": 4}
+        again, place = divmod(number, len(COLOURS))
+        style = {
+            "color": COLOURS[place],
+            "marker": MARKERS[place],
+            "markersize": 4,
+            "linestyle": LINES[again % len(LINES)],
+        }
         averages = by_unit(groups[key])
         for line, cutoff in zip(panels, cutoffs, strict=True):
             for axes, level in zip(line, LEVELS, strict=True):

@@ -14,8 +14,10 @@ class Keys {
     if (target.matches("button") && event.key === " ") return false;
     if (target.matches("input[type=range]") && event.key.startsWith("Arrow")) return false;
     if (this.viewer.root.contains(target)) return true;
-    const box = this.viewer.root.getBoundingClientRect();
-    return target === document.body && box.bottom > 0 && box.top < window.innerHeight;
+    // Without the focus only while the images are what one looks at: else the same keys scroll the page.
+    const box = this.viewer.stage.getBoundingClientRect();
+    const middle = (box.top + box.bottom) / 2;
+    return target === document.body && middle > 0 && middle < window.innerHeight;
   }
 
   press(event) {

@@ -82,6 +82,7 @@ class Viewer {
   }
 
   makePanels() {
+    this.pointed = null; // The panel under the pointer is gone.
     this.stage.replaceChildren();
     const count = this.together ? this.case.images.length : 1;
     this.panels = Array.from({ length: count }, () => new Panel(this.stage));
