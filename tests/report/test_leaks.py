@@ -10,6 +10,8 @@ def test_the_table_has_the_means_and_their_ratio():
     assert "0.0150" in html
     assert ">0.100<" in html
     assert "SO-Mamba, HLeak" in html
+    assert "the distance to the corner of the transform grid" in html
+    assert ">1.5<" not in html  # there is no unit between the first and the second
 
 
 def test_every_method_has_a_line_for_the_state_and_one_for_the_read_out_at_every_cutoff():
@@ -24,6 +26,8 @@ def test_measurements_of_the_same_weights_are_told_apart_and_all_are_drawn():
     assert "SO-Mamba, radius corner, HLeak" in html
     assert "SO-Mamba, radius side, HLeak" in html
     assert "acceleration" not in html  # it is the same for both
+    assert "the distance to the corner or the side" in html
+    assert "ρ = 1 at the" in html
 
 
 def test_networks_beyond_the_eighth_have_hollow_dots():

@@ -32,4 +32,4 @@ def test_a_detail_that_tells_nothing_apart_is_left_out():
     pair = [measured("so_mamba", weights="a" * 16), measured("so_mamba", weights="b" * 16)]
     assert distinct_names(pair) == ["SO-Mamba, weights aaaaaaaa", "SO-Mamba, weights bbbbbbbb"]
     longer = [*pair[:1], measured("so_mamba", weights="b", epochs=2.0)]
-    assert distinct_names(longer) == ["SO-Mamba, 1 epochs", "SO-Mamba, 2 epochs"]
+    assert distinct_names(longer) == ["SO-Mamba, 1 epoch", "SO-Mamba, 2 epochs"]

@@ -40,17 +40,27 @@ class _Axis:
     start: Number
     end: Number
     log: bool = False
+    whole: bool = False
+    """Only whole numbers have a meaning."""
 
     def place(self, value: Number) -> Number:
         low, high, value = (math.log(x) if self.log else x for x in (self.low, self.high, value))
         return self.start + (value - low) / ((high - low) or 1.0) * (self.end - self.start)
 
     def ticks(self) -> list[Number]:
-        return log_ticks(self.low, self.high) if self.log else round_ticks(self.low, self.high)
+        ticks = log_ticks(self.low, self.high) if self.log else round_ticks(self.low, self.high)
+        return [tick for tick in ticks if float(tick).is_integer()] if self.whole else ticks
 
 
 def line_chart(
-    series: Sequence[Series], *, x: str, y: str, about: str, log: bool = False, start: Number | None = None
+    series: Sequence[Series],
+    *,
+    x: str,
+    y: str,
+    about: str,
+    log: bool = False,
+    start: Number | None = None,
+    whole: bool = False,
 ) -> Html:
     """Lines over a common axis, with a legend.
 
@@ -61,12 +71,13 @@ def line_chart(
         about: The chart in a sentence, for those who cannot see it.
         log: Whether the axis upwards is logarithmic.
         start: Where the axis across begins; at the first point where left out.
+        whole: Whether only whole numbers have a meaning across.
     """
     drawn = [[point for point in one.points if point[1] > 0 or not log] for one in series]
     places, values = zip(*[point for points in drawn for point in points], strict=True)
     low, high = min(values), max(values)
     margin = 0.0 if log else 0.06 * (high - low) or 0.5
-    across = _Axis(min(places) if start is None else start, max(places), LEFT, WIDTH - RIGHT)
+    across = _Axis(min(places) if start is None else start, max(places), LEFT, WIDTH - RIGHT, whole=whole)
     up = _Axis(low * 0.95 if log else low - margin, high * 1.05 if log else high + margin, HEIGHT - BOTTOM, TOP, log)
     parts = [_grid(across, up), *(_line(one, points, across, up) for one, points in zip(series, drawn, strict=True))]
     return _figure(parts, x=x, y=y, about=about, size=(WIDTH, HEIGHT), legend=_legend(series))

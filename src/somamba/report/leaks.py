@@ -16,10 +16,12 @@ DETAILS = tuple(name for name in ("seed", "epochs", *Measurement._fields) if nam
 def leakage_section(rows: Sequence[LeakageRow]) -> Html:
     """A table over all units, then a chart for each cutoff."""
     found = by_measurement(rows)
-    groups = {about: found[about] for about in sorted(found, key=lambda one: (method_place(one.method), one.seed))}
+    ordered = sorted(found, key=lambda one: (method_place(one.method), one.seed, one.epochs))
+    groups = {about: found[about] for about in ordered}
+    radii = sorted({about.radius for about in groups})
     names = distinct_names(list(groups), DETAILS)
     heads = [Head("Method"), Head("r"), Head("HLeak"), Head("RLeak"), Head("η"), Head("Cases"), Head("Measured on")]
-    heads.append(Head("ρ = 1 at the"))
+    heads += [Head("ρ = 1 at the")] if len(radii) > 1 else []
     lines, charts = [], []
     for name, (about, measured) in zip(names, groups.items(), strict=True):
         for cutoff, (hleak, rleak, eta) in by_cutoff(measured).items():
@@ -37,12 +39,13 @@ def leakage_section(rows: Sequence[LeakageRow]) -> Html:
                 Entry(str(about.cases), about.cases),
             ]
             where = place(about.dataset, about.acceleration, about.split)
-            lines.append([Entry(name), *numbers, Entry(where), Entry(about.radius)])
+            lines.append([Entry(name), *numbers, Entry(where), *([Entry(about.radius)] if len(radii) > 1 else [])])
     for cutoff in sorted({row.cutoff for row in rows}):
         charts.append(_chart(cutoff, list(zip(names, groups.values(), strict=True))))
     note = (
         "HLeak is the share of the energy of the states beyond the radial cutoff r, RLeak that of the read-out, "
-        "η = RLeak / HLeak, taken of the means."
+        f"η = RLeak / HLeak, taken of the means; r is a share of the distance to the {' or the '.join(radii)} of the "
+        "transform grid."
     )
     return joined(
         [element("p", note, class_="soft"), sortable_table(heads, lines), element("div", *charts, class_="charts")]
@@ -59,4 +62,4 @@ def _chart(cutoff: float, groups: Sequence[tuple[str, list[LeakageRow]]]) -> Htm
             series.append(Series(name=f"{name}, HLeak", points=states, colour=number, dots=True))
             series.append(Series(name=f"{name}, RLeak", points=reads, colour=number, dots=True, dashed=True))
     about = f"HLeak and RLeak of every unit at cutoff {cutoff:g}, for {', '.join(name for name, _ in groups)}."
-    return line_chart(series, x="unit", y=f"leakage at r = {cutoff:g}", about=about)
+    return line_chart(series, x="unit", y=f"leakage at r = {cutoff:g}", about=about, whole=True)

@@ -63,7 +63,7 @@ def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "e
 
 def _shown(detail: str, value: Any) -> str:
     if detail == "epochs":
-        return f"{value:.3g} epochs"
+        return "1 epoch" if value == 1 else f"{value:.3g} epochs"
     if detail == "weights":
         return f"{detail} {value[:8]}"  # of a digest the first digits are enough
     return f"{detail} {value:g}" if isinstance(value, float) else f"{detail} {value}"

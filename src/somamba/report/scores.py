@@ -130,7 +130,7 @@ def _tick(method: str, route: str) -> Entry:
 
 
 def _contest(group: dict[Setting, list[Row]]) -> Contest:
-    settings = sorted(group, key=lambda one: (method_place(one.method), one.seed, one.weights))
+    settings = sorted(group, key=lambda one: (method_place(one.method), one.seed, one.epochs, one.weights))
     names = distinct_names(settings)
     if len(set(names)) != len(names):
         raise InputError(f"Two evaluations of {names[0]} cannot be told apart; give the files of one of them.")
