@@ -47,6 +47,6 @@ def test_a_sweep_makes_a_page_with_all_its_runs(folder):
 
 def test_leakage_was_measured_on_weights_that_were_scored():
     scored = {row.weights for folder in SWEEPS for path in folder.rglob("val.csv") for row in read_rows(path)}
-    leaked = {row.weights for path in (ROOT / "results").glob("*leakage*/*.csv") for row in read_leakage(path)}
+    leaked = {row.weights for path in (ROOT / "results" / "leakage").glob("*.csv") for row in read_leakage(path)}
     assert leaked
     assert leaked <= scored
