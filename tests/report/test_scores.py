@@ -75,3 +75,13 @@ def test_names_of_methods_and_cases_are_text():
     hostile = [dataclasses.replace(row, method=bad, case=f"{bad}{row.case}", command=bad) for row in OURS]
     (contest,) = contests(hostile)
     assert "<script" not in scores_section(contest, "c")
+
+
+def test_of_several_trainings_the_longest_is_compared_and_the_page_says_so():
+    longer = [dataclasses.replace(row, epochs=4.0, weights="longer", psnr=row.psnr + 1) for row in OURS]
+    (contest,) = contests([*OURS, *longer, *rows("unet", "acdc", 4, psnr=(1, 2, 3))])
+    assert contest.of_model("so_mamba") == "SO-Mamba, 4 epochs"
+    html = scores_section(contest, "c")
+    assert "the longest is compared" in html
+    assert "trained for different numbers of epochs" in html
+    assert "different numbers of epochs" not in scores_section(contests([*OURS, *ZERO])[0], "c")

@@ -177,6 +177,10 @@ def _statistics(contest: Contest) -> Html | None:
     )
     if sum(rows[0].method == "so_mamba" for rows in contest.entries.values()) > 1:
         note += " Of several trainings of SO-Mamba the longest is compared, of equally long ones the first seed."
+    # The best weights of equal budgets may be a validation apart.
+    lengths = [rows[0].epochs for rows in contest.entries.values() if rows[0].epochs]
+    if lengths and max(lengths) > 1.2 * min(lengths):
+        note += " The networks were trained for different numbers of epochs: what differs is the training, too."
     return joined(
         [element("h3", "Paired differences"), element("p", note, class_="soft"), sortable_table(heads, lines)]
     )
