@@ -5,7 +5,7 @@ import pytest
 
 from evaluation.made_gallery import write_gallery
 from somamba.evaluation.gallery_files import read_gallery
-from somamba.report.galleries import spread_slices, viewer_case
+from somamba.report.galleries import _cut, spread_slices, viewer_case
 
 
 def test_zero_filled_comes_before_the_methods_in_the_papers_order(tmp_path):
@@ -37,3 +37,10 @@ def test_slices_are_spread_without_doubles(count, most):
     assert chosen == sorted(set(chosen))
     assert len(chosen) == min(count, most)
     assert chosen[0] == 0
+
+
+def test_magnitudes_are_cut_as_they_were_scored():
+    pixels = np.array([0.5, -3.0, 4j, 0.0], dtype=np.complex64)
+    np.testing.assert_allclose(_cut(pixels, 1.0), [0.5, -1.0, 1j, 0.0])
+    np.testing.assert_array_equal(_cut(pixels, np.inf), pixels)
+    assert _cut(pixels.real, 1.0).dtype == np.float32

@@ -215,7 +215,10 @@ def test_side_by_side_may_come_while_the_pointer_is_on_the_image(opened):
 
 
 def test_keys_scroll_the_page_until_the_images_are_in_sight(opened):
-    opened.run("document.body.style.paddingTop = '3000px'; window.scrollTo(0, 0)")
+    opened.run(
+        "document.body.style.paddingTop = '3000px'; window.scrollTo(0, 0);"
+        f"window.scrollTo(0, {VIEWER}.getBoundingClientRect().top - innerHeight + 20)"  # no more than its upper edge
+    )
     before = state(opened)["slice"]
     opened.press("ArrowDown")
     assert state(opened)["slice"] == before

@@ -20,7 +20,7 @@ format: .png, .pdf or .svg. Learning curves: somamba curve.
 
 examples:
   somamba figure reconstructions gallery --case patient001 --slice 19 -o reconstructions.png
-  somamba figure leakage results/leakage_so_mamba.csv results/leakage_without_outlet.csv -o leakage.pdf
+  somamba figure leakage results/leakage/so_mamba.csv results/leakage/without_outlet.csv -o leakage.pdf
   somamba figure spectra streams.npz -o spectra.svg
   somamba figure streams streams.npz --units 1 6 12 -o streams.png"""
 

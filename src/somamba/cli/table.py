@@ -23,7 +23,7 @@ examples:
   somamba table results/*.csv
   somamba table results/*.csv --format latex --layout blocks
   somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership
-  somamba table results/leakage_*.csv runs/acdc_cpu_x4_leakage/*/val.csv --layout leakage
+  somamba table results/leakage/*.csv runs/acdc_cpu_x4_leakage/*/val.csv --layout leakage
   somamba table runs/acdc_cpu_x4_methods/acdc_cpu_x4_methods.csv --layout sweep
   somamba table results/*.csv --format csv --metrics psnr ssim nmse"""
 

@@ -44,7 +44,7 @@ def spread_slices(count: int, most: int) -> list[int]:
 
 def _cut(pixels: Numbers, top: float) -> Numbers:
     """Magnitudes above ``top`` are scaled down to it; the phase stays, for the spectra."""
-    return pixels * np.minimum(1.0, top / np.maximum(np.abs(pixels), 1e-30)).astype(np.abs(pixels).dtype)
+    return pixels / np.maximum(1.0, np.abs(pixels) / top)
 
 
 def _image(label: str, pixels: Numbers, psnr: Sequence[float], ssim: Sequence[float], chosen: list[int]) -> ViewerImage:

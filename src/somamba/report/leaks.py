@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_cutoff, by_measurement, by_unit
+from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_measurement, by_unit
 from somamba.report.charts import Series, line_chart
 from somamba.report.markup import Html, element, joined
 from somamba.report.names import distinct_names, method_place
 from somamba.report.scores import place
 from somamba.report.sortable import Entry, Head, sortable_table
 
-DETAILS = tuple(name for name in ("seed", "epochs", *Measurement._fields) if name not in ("method", "units"))
+DETAILS = ("seed", "epochs", "dataset", "acceleration", "split", "protocol", "mask", "radius", "cases", "weights")
 """What may tell two measurements of one method apart, first what one would rather read."""
 
 
