@@ -13,8 +13,8 @@ from somamba.errors import ConfigError, InputError
 from somamba.evaluation.gallery_files import read_gallery
 from somamba.evaluation.rows import read_rows
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.inference.settings import to_plain
 from somamba.models.zoo import MODELS
+from somamba.settings import to_plain
 
 
 @pytest.fixture(scope="module")

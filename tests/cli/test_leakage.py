@@ -12,9 +12,9 @@ from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.leakage_rows import by_cutoff, read_leakage
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.inference.settings import to_plain
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
+from somamba.settings import to_plain
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.evaluation.stream_files import read_streams
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.inference.settings import to_plain
 from somamba.models.zoo import MODELS
+from somamba.settings import to_plain
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from somamba.data.config import DataConfig
 from somamba.data.variety import Variety
 from somamba.errors import ConfigError, UnknownNameError
-from somamba.inference.settings import from_plain, to_plain
+from somamba.settings import from_plain, to_plain
 
 
 def test_the_defaults_are_the_papers_for_acdc():

@@ -10,10 +10,11 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import Processes, Provenance, evaluate, magnitude, reconstruct, rows_of, summary
+from somamba.evaluation.evaluate import Provenance, evaluate, magnitude, reconstruct, rows_of, summary
 from somamba.evaluation.metrics import score
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import build
+from somamba.runtime.processes import Processes
 
 ABOUT = Provenance(
     method="zero_filled", split="val", split_cases=2, epochs=0.0, seed=0, parameters=0, weights="", command="-"

@@ -6,13 +6,14 @@ import pytest
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
-from somamba.evaluation.evaluate import Processes, evaluate
+from somamba.evaluation.evaluate import evaluate
 from somamba.evaluation.examination import Examination, examine
 from somamba.evaluation.gallery import GalleryRequest, Keeper
 from somamba.evaluation.gallery_files import read_gallery
 from somamba.evaluation.metrics import score
 from somamba.inference.trained import Trained, open_model
 from somamba.models.base import Reconstructor
+from somamba.runtime.processes import Processes
 
 
 class Dimmed(Reconstructor):

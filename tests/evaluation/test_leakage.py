@@ -16,7 +16,7 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation import trace
-from somamba.evaluation.evaluate import Processes, Provenance
+from somamba.evaluation.evaluate import Provenance
 from somamba.evaluation.leakage import (
     LeakageConfig,
     leakage,
@@ -31,6 +31,7 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
 from somamba.physics.masks import SamplingMask
+from somamba.runtime.processes import Processes
 from somamba.scan.backends import BACKENDS, Request, scan
 from somamba.scan.inputs import ScanInputs
 

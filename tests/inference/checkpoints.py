@@ -5,9 +5,9 @@ from pathlib import Path
 
 from models.small import SMALL, perturb
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.inference.settings import to_plain
 from somamba.inference.trained import Trained, open_model
 from somamba.models.zoo import MODELS
+from somamba.settings import to_plain
 
 
 def save_tiny(folder: Path, protocol: str = "raw", *, coils: int = 1, dataset: str = "acdc") -> Path:

@@ -7,9 +7,9 @@ import torch
 
 from somamba.errors import ConfigError, InputError
 from somamba.inference.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
-from somamba.inference.settings import to_plain
 from somamba.inference.trained import open_model
 from somamba.models.zoo import MODELS
+from somamba.settings import to_plain
 
 NETWORK = replace(MODELS["so_mamba"].config, groups=1, units=1)
 CONFIG = {

@@ -20,8 +20,8 @@ import torch._dynamo  # Every optimiser imports it; here once, not in every chil
 
 from somamba.data.slices import open_slices
 from somamba.evaluation.evaluate import evaluate
+from somamba.runtime.processes import joined
 from somamba.training.journal import read_journal
-from somamba.training.parallel import joined
 from training.tiny import TinyNetwork, run, sums, tiny_recipe, write_data
 
 CALLS = ("write", "fsync", "rename", "mkdir", "unlink", "rmdir")

@@ -11,8 +11,8 @@ from somamba.data.slices import open_slices
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
 from somamba.physics.channels import to_channels, to_complex
+from somamba.runtime.processes import World
 from somamba.training.loop import train
-from somamba.training.parallel import World
 from somamba.training.recipe import Machine, Optimiser, Recipe
 
 

@@ -15,9 +15,10 @@ from somamba.evaluation.cost import Cost, measure_cost
 from somamba.evaluation.cost_rows import CostRow, write_costs
 from somamba.evaluation.efficiency import Measured, measure_inference
 from somamba.evaluation.rows import read_rows
-from somamba.inference.provenance import commit, processor
 from somamba.models.zoo import MODELS, build
 from somamba.report.efficiency import check_results, efficiency_table
+from somamba.runtime.provenance import commit, processor
+from somamba.runtime.threads import use_threads
 
 DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
 
@@ -52,8 +53,7 @@ def main(arguments: list[str]) -> None:
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
     if options.measure is None:
         options.measure = options.all
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
+    use_threads(options.threads)
     if options.repeats < 1:
         raise InputError(f"--repeats {options.repeats} measures nothing; give 1 or more.")
     results = [row for path in options.results for row in read_rows(path)]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +14,7 @@ from somamba.inference.weights import DEFAULT, open_weights
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
+from somamba.runtime.threads import use_threads
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
 ORIGIN = (
@@ -42,8 +42,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("demo"), help="folder (default: demo)")
     parser.add_argument("--threads", type=int, help="threads on the CPU")
     options = parser.parse_args(arguments)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
+    use_threads(options.threads)
     scan = open_scan(SAMPLE)
     trial = undersample(scan.kspace(0), Undersampling(acceleration=options.acceleration))
     attempts = []

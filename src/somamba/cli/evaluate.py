@@ -3,8 +3,6 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-import torch
-
 from somamba.cli.measurement import asked_examination, measurement_parser
 from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
@@ -12,7 +10,8 @@ from somamba.evaluation.examination import Examination, Examined, examine
 from somamba.evaluation.gallery import CASES, GalleryRequest
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import Trained, open_model
-from somamba.training.parallel import World, joined
+from somamba.runtime.processes import World, joined
+from somamba.runtime.threads import use_threads
 
 UNITS = {"psnr": " dB"}
 
@@ -35,8 +34,7 @@ examples:
 def main(arguments: list[str]) -> None:
     """Parse, evaluate (under ``torchrun`` together with the other processes), print, write."""
     options = _parser().parse_args(arguments)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
+    use_threads(options.threads)
     trained = open_model(options.checkpoint)
     examination = asked_examination(trained, options)
     with joined(options.device) as world:

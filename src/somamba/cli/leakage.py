@@ -2,16 +2,15 @@
 
 from argparse import ArgumentParser
 
-import torch
-
 from somamba.cli.measurement import asked_examination, measurement_parser
 from somamba.cli.progress import told_progress
 from somamba.data.slices import SliceDataset
 from somamba.evaluation.leakage import CUTOFFS, CaseLeakage, LeakageConfig, leakage_rows, measure_leakage
 from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_unit, write_leakage
 from somamba.inference.trained import Trained, open_model
+from somamba.runtime.processes import World, joined
+from somamba.runtime.threads import use_threads
 from somamba.scan.backends import BACKENDS
-from somamba.training.parallel import World, joined
 
 DESCRIPTION = """Measure the two-level leakage of an SO-Mamba on one split of a dataset (Table 5 of the paper).
 
@@ -28,8 +27,7 @@ examples:
 def main(arguments: list[str]) -> None:
     """Parse, measure (under ``torchrun`` together with the other processes), print, write."""
     options = _parser().parse_args(arguments)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
+    use_threads(options.threads)
     config = LeakageConfig(cutoffs=tuple(options.cutoff), radius=options.radius, backend=options.backend)
     trained = open_model(options.checkpoint)
     asked = asked_examination(trained, options)

@@ -7,9 +7,9 @@ from pathlib import Path
 from somamba.cli.arguments import teaching_parser
 from somamba.durable import replace_file
 from somamba.errors import InputError
-from somamba.inference.provenance import code_record
 from somamba.report.report import SLICES, TITLE, build_report
 from somamba.report.sources import gather
+from somamba.runtime.provenance import code_record
 from somamba.training.journal import read_journal
 
 DESCRIPTION = """Make one HTML file that opens from disk and asks the network for nothing.

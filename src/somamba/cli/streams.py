@@ -3,15 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from somamba.cli.measurement import asked_examination, model_parser
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.stream_files import write_streams
 from somamba.evaluation.streams import record
 from somamba.inference.trained import open_model
-from somamba.training.parallel import joined
+from somamba.runtime.processes import joined
+from somamba.runtime.threads import use_threads
 
 DESCRIPTION = """Record what the router of every unit makes of one slice: the carrier L, which the state may keep, and
 the evidence G, which it may not. The file holds pictures and radial power spectra; `somamba figure streams` and
@@ -30,8 +29,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--slice", type=int, help="which slice, by its number in the case; by default the middle one")
     parser.add_argument("-o", "--output", type=Path, default=Path("streams.npz"), help="default: streams.npz")
     options = parser.parse_args(arguments)
-    if options.threads is not None:
-        torch.set_num_threads(options.threads)
+    use_threads(options.threads)
     trained = open_model(options.checkpoint)
     asked = asked_examination(trained, options)
     with joined(options.device) as world:

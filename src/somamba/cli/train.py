@@ -8,9 +8,9 @@ from rich.console import Console
 
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
+from somamba.runtime.processes import announced_rank
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
-from somamba.training.parallel import announced_rank
 from somamba.training.preview import Preview, preview
 from somamba.training.recipe import Recipe, read_recipe, recipe_parser
 

@@ -20,24 +20,8 @@ from somamba.evaluation.rows import Row, Spread, check_cases, spread
 from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
 from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
+from somamba.runtime.processes import ALONE, Processes
 from somamba.shapes import CoilImages
-
-
-@dataclass(frozen=True)
-class Processes:
-    """Those that evaluate together: by default this one alone; `somamba.training.parallel` joins several."""
-
-    rank: int = 0
-    """Which of them this is."""
-    size: int = 1
-    """How many there are."""
-
-    def total(self, values: Tensor) -> Tensor:
-        """The sum of a tensor over all of them."""
-        return values
-
-
-ALONE = Processes()
 
 
 class CaseScores(NamedTuple):

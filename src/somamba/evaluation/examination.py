@@ -11,10 +11,11 @@ from somamba.data.case import Role
 from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
 from somamba.data.slices import SliceDataset, open_slices
-from somamba.evaluation.evaluate import ALONE, CaseScores, Processes, Provenance, evaluate, rows_of
+from somamba.evaluation.evaluate import CaseScores, Provenance, evaluate, rows_of
 from somamba.evaluation.gallery import GalleryRequest, Keeper
 from somamba.evaluation.rows import Row
 from somamba.inference.trained import Trained
+from somamba.runtime.processes import ALONE, Processes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from torch import Tensor
 from somamba.data.cache import PreparedCase
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import ALONE, CaseScores, Processes, Provenance, magnitude
+from somamba.evaluation.evaluate import CaseScores, Provenance, magnitude
 from somamba.evaluation.gallery_files import (
     MEASUREMENT,
     Measurement,
@@ -29,10 +29,11 @@ from somamba.evaluation.gallery_files import (
     write_method,
 )
 from somamba.evaluation.metrics import Scores, score
-from somamba.inference.provenance import code_record
 from somamba.inference.trained import Trained
 from somamba.options import check_at_least
 from somamba.physics.coils import root_sum_of_squares
+from somamba.runtime.processes import ALONE, Processes
+from somamba.runtime.provenance import code_record
 
 CASES = 2
 

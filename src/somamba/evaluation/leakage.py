@@ -15,7 +15,7 @@ from torch import Tensor
 from somamba.data.order import evaluation_shard
 from somamba.data.slices import SliceDataset
 from somamba.errors import ConfigError, InputError
-from somamba.evaluation.evaluate import ALONE, Processes, Provenance
+from somamba.evaluation.evaluate import Provenance
 from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
 from somamba.evaluation.rows import check_cases
 from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
@@ -23,6 +23,7 @@ from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_unit
 from somamba.models.base import Reconstructor
 from somamba.options import check_at_least, check_words
 from somamba.physics.fourier import power_spectrum
+from somamba.runtime.processes import ALONE, Processes
 from somamba.shapes import Grid
 
 Radius = Literal["corner", "side"]

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import torch
 
 from somamba.errors import DataError, SomambaError
-from somamba.inference.device import find_device
 from somamba.inference.plan import Job
 from somamba.inference.reconstruct import Recovered, reconstruct
 from somamba.inference.scans.opening import open_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance, write
+from somamba.runtime.device import find_device
+from somamba.runtime.threads import use_threads
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +88,7 @@ class Worker:
     def __init__(
         self, request: Request, *, judge: Judge | None = None, device: str = "auto", threads: int | None = None
     ) -> None:
-        if threads is not None:
-            torch.set_num_threads(threads)
+        use_threads(threads)
         self.request, self.judge = request, judge
         self.trained = open_weights(request.weights)
         self.device = find_device(device)

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from somamba.errors import InputError, SomambaError
 from somamba.inference.coil_maps import estimated_maps, given_maps
-from somamba.inference.device import find_device
 from somamba.inference.reconstruct import MAGNITUDE_ONLY
 from somamba.inference.recover import Measured, recover
 from somamba.inference.scans.arrangement import Arrangement
@@ -19,6 +18,7 @@ from somamba.inference.scans.sampling import find_sampling
 from somamba.inference.scans.whitening import mix_coils, whitening_matrix
 from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
+from somamba.runtime.device import find_device
 
 Array = TypeVar("Array", NDArray[Any], Tensor)
 UNCENTRED = Arrangement(corner=True, rolled=True)

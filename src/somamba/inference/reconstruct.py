@@ -13,7 +13,6 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.coil_maps import estimated_maps, given_maps
-from somamba.inference.provenance import code_record
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recover import Measured, recover, recover_magnitude, whole_image
 from somamba.inference.scans.sampling import find_sampling
@@ -24,6 +23,7 @@ from somamba.inference.undersampling import Undersampling
 from somamba.models.zero_filled import ZeroFilled
 from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import SamplingMask
+from somamba.runtime.provenance import code_record
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "

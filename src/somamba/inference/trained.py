@@ -8,9 +8,9 @@ from typing import Any
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
 from somamba.inference.checkpoint import has_checkpoint, load_weights, read_checkpoint, weights_digest
-from somamba.inference.settings import from_plain
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
+from somamba.settings import from_plain
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,13 @@ from somamba.data.slices import SliceDataset, open_slices
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import has_checkpoint
-from somamba.inference.provenance import code_record
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
 from somamba.physics.masks import SamplingMask
+from somamba.runtime.processes import World, joined
+from somamba.runtime.provenance import code_record
+from somamba.runtime.threads import use_threads
 from somamba.training.journal import Journal, Listener
-from somamba.training.parallel import World, joined
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.recipe import Recipe
 from somamba.training.state import Keeper, Progress, resume_run, seed_step
@@ -57,8 +58,7 @@ def fit(
         stop: A request that is listening already; by default one that listens as long as the training runs.
     """
     with joined(recipe.machine.device) as world:
-        if recipe.machine.threads is not None:
-            torch.set_num_threads(recipe.machine.threads)
+        use_threads(recipe.machine.threads)
         training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
         validation = spread_cases(validation, recipe.validation_cases)
         model = build_model(recipe)

@@ -18,7 +18,7 @@ from somamba.data.batch import Batch, collate
 from somamba.data.order import epoch_order, training_batches
 from somamba.data.slices import SliceDataset
 from somamba.errors import ConfigError
-from somamba.training.parallel import World
+from somamba.runtime.processes import World
 from somamba.training.recipe import Recipe
 from somamba.training.schedule import Schedule
 from somamba.training.state import Progress

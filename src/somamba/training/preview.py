@@ -9,8 +9,9 @@ import torch
 from somamba.data.slices import open_slices
 from somamba.evaluation.cost import Cost, measure_cost
 from somamba.evaluation.evaluate import reconstruct
+from somamba.runtime.processes import World, joined
+from somamba.runtime.threads import use_threads
 from somamba.training.loop import build_model
-from somamba.training.parallel import World, joined
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.recipe import Recipe
 from somamba.training.state import Progress, seed_step
@@ -46,8 +47,7 @@ class Preview:
 
 def preview(recipe: Recipe) -> Preview:
     """Open the data, build the model and measure; nothing is written but prepared slices."""
-    if recipe.machine.threads is not None:
-        torch.set_num_threads(recipe.machine.threads)
+    use_threads(recipe.machine.threads)
     training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
     validation = spread_cases(validation, recipe.validation_cases)
     with joined(recipe.machine.device) as world:

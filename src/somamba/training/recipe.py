@@ -15,8 +15,8 @@ from jsonargparse import ArgumentParser
 
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
-from somamba.inference.settings import add_config, flat, from_plain, parser_for, to_plain
 from somamba.models.zoo import MODELS
+from somamba.settings import add_config, flat, from_plain, parser_for, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
 LOCAL = ("path", "cache")

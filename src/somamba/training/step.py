@@ -13,7 +13,7 @@ from somamba.data.batch import Batch
 from somamba.errors import TrainingError
 from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
-from somamba.training.parallel import World
+from somamba.runtime.processes import World
 from somamba.training.plan import Plan
 from somamba.training.recipe import Optimiser, Recipe
 from somamba.training.state import Progress

@@ -18,10 +18,10 @@ from somamba.errors import ConfigError, SomambaError, StorageError
 from somamba.evaluation.examination import Examination, examine
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import open_model
+from somamba.runtime.processes import joined
 from somamba.training.grid import Grid
 from somamba.training.journal import Event
 from somamba.training.loop import build_model, fit
-from somamba.training.parallel import joined
 from somamba.training.recipe import Recipe
 from somamba.training.standing import Run, State, standing
 from somamba.training.stop import StopRequest

@@ -7,8 +7,8 @@ import yaml
 
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
-from somamba.inference.settings import flat, from_plain, to_plain
 from somamba.models.zoo import MODELS
+from somamba.settings import flat, from_plain, to_plain
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import somamba.inference.provenance as provenance
-from somamba.inference.provenance import code_record, commit
+import somamba.runtime.provenance as provenance
+from somamba.runtime.provenance import code_record, commit
 
 
 def test_the_record_names_versions_and_commit():

@@ -1,4 +1,4 @@
-"""Several processes as one: started by ``torchrun``, joined here. One process is the case that needs nothing."""
+"""Several processes that compute as one: ``torchrun`` starts them, `joined` connects them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -9,19 +9,35 @@ import torch
 from torch import Tensor, distributed, nn
 from typing_extensions import override
 
-from somamba.evaluation.evaluate import Processes
-from somamba.inference.device import find_device
+from somamba.runtime.device import find_device
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes that share a piece of work, seen from one of them; by default it is the only one."""
+
+    rank: int = 0
+    """Number of this process, from 0."""
+    size: int = 1
+    """Number of processes."""
+
+    def total(self, values: Tensor) -> Tensor:
+        """The sum of a tensor over all processes."""
+        return values
+
+
+ALONE = Processes()
 
 
 @dataclass(frozen=True)
 class World(Processes):
-    """Who this process is among those that train together."""
+    """Processes that exchange tensors through ``torch.distributed``."""
 
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
 
     @property
     def leads(self) -> bool:
-        """Whether this process is the one that writes files and talks."""
+        """Whether this process is the one that writes files and prints."""
         return self.rank == 0
 
     @override

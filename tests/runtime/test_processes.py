@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from somamba.errors import ConfigError
-from somamba.training.parallel import World, announced_rank, announced_size, joined
+from somamba.runtime.processes import World, announced_rank, announced_size, joined
 
 
 def test_alone_nothing_is_joined_and_sums_are_values():

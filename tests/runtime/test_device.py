@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from somamba.errors import ConfigError
-from somamba.inference.device import find_device
+from somamba.runtime.device import find_device
 
 
 def test_the_cpu_is_always_there():

@@ -1,0 +1,1 @@
+"""Where and by which code something is computed: device, processes, threads, provenance."""
