@@ -29,8 +29,8 @@ from torch import Tensor
 from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores
 from somamba.evaluation.trial import Trial, undersample
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.recover import Method
-from somamba.inference.scans.opening import open_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import open_weights
 from somamba.models.cg_sense import CGSense, CGSenseConfig
@@ -106,7 +106,7 @@ def main() -> None:
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     torch.set_num_threads(options.threads)
-    kspace = open_scan(options.scan).kspace(0)
+    kspace = open_raw_scan(options.scan).kspace(0)
     words = [options.scan.name if word == str(options.scan) else word for word in sys.argv[1:]]
     command = shlex.join(["python", "benchmarks/classical.py", *words])
     rows: list[dict[str, object]] = []

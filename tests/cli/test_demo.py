@@ -6,7 +6,7 @@ import torch
 from somamba.cli import demo
 from somamba.errors import StorageError
 from somamba.evaluation.trial import undersample
-from somamba.inference.scans.opening import open_scan
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 
@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 
 def test_the_sample_is_a_complete_scan_with_its_licence():
-    scan = open_scan(demo.SAMPLE)
+    scan = open_raw_scan(demo.SAMPLE)
     assert (scan.coils, scan.shape, scan.slices) == (13, (224, 224), 1)
     assert scan.sampling(0).complete
     assert "Apache License" in demo.SAMPLE.with_name("LICENSE.pyqmri").read_text()
@@ -22,8 +22,8 @@ def test_the_sample_is_a_complete_scan_with_its_licence():
 
 
 def test_the_sample_is_the_scan_it_was_made_from(shared_data):
-    whole = open_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy").kspace(0).to(torch.complex128)
-    stored = open_scan(demo.SAMPLE).kspace(0).to(torch.complex128)
+    whole = open_raw_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy").kspace(0).to(torch.complex128)
+    stored = open_raw_scan(demo.SAMPLE).kspace(0).to(torch.complex128)
     factor = torch.vdot(stored.flatten(), whole.flatten()) / torch.linalg.vector_norm(stored) ** 2
     error = (factor * stored - whole).abs().square().mean().sqrt()
     assert error < 1e-3 * whole.abs().square().mean().sqrt()
@@ -39,7 +39,7 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsy
 
 
 def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squares_in_ssim():
-    trial = undersample(open_scan(demo.SAMPLE).kspace(0), Undersampling(acceleration=4))
+    trial = undersample(open_raw_scan(demo.SAMPLE).kspace(0), Undersampling(acceleration=4))
     found = {
         name: trial.attempt(name, open_weights(name).model).scores for name in ("zero_filled", "cg_sense", DEFAULT)
     }

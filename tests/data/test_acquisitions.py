@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from inference.scans.made import acquisition, noise, write_mrd
+from inference.raw.made import acquisition, noise, write_mrd
 from somamba.data import files
 from somamba.data.acquisitions import COLUMNS
 from somamba.errors import DataError

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from inference.checkpoints import save_tiny
-from inference.scans.made import coil_kspace, columns, write_cfl
+from inference.raw.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module
-from somamba.inference.jobs import Hire, Request, fingerprint, local
+from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerprint, local
 from somamba.inference.plan import plan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.writers.writing import read_provenance
 
-PLAIN = Request(weights="zero_filled")
+PLAIN = ReconstructionRequest(weights="zero_filled")
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def scan(tmp_path):
 
 def run(jobs, request, **options):
     told = []
-    hire = Hire(request=request, device="cpu", **options)
-    outcomes = list(local(jobs, hire, lambda job, done, slices: told.append((job.source.name, done, slices))))
+    factory = WorkerFactory(request=request, device="cpu", **options)
+    outcomes = list(local(jobs, factory, lambda job, done, slices: told.append((job.source.name, done, slices))))
     return outcomes, told
 
 
@@ -72,22 +72,22 @@ def test_what_is_there_is_skipped_until_anything_changes(scan, tmp_path):
 def test_results_say_how_they_were_made(scan, tmp_path):
     jobs = plan([str(scan)], tmp_path / "out.npy")
     request = replace(PLAIN, undersampling=Undersampling(acceleration=2))
-    (outcome,), _ = run(jobs, request, judge=score)
+    (outcome,), _ = run(jobs, request, metric=score)
     record = read_provenance(tmp_path / "out.npy")
     assert record["request"]["input"] == fingerprint(scan)
     assert record["input"] == "scan.npy"
     assert record["code"]["torch"]
     assert record["scores"] == outcome.scores
     assert 10 < outcome.scores["zero_filled"]["psnr"] < 60
-    (again,), _ = run(jobs, request, judge=score)
+    (again,), _ = run(jobs, request, metric=score)
     assert (again.state, again.scores) == ("there", outcome.scores)
 
 
 def test_scores_are_means_over_slices_with_signal(tmp_path):
     one = coil_kspace(1)
     np.save(tmp_path / "a.npy", np.stack([one, 0 * one, 5 * one]))
-    request = Request(weights=str(save_tiny(tmp_path / "w")), undersampling=Undersampling(acceleration=2))
-    (outcome,), _ = run(plan([str(tmp_path / "a.npy")], tmp_path / "a_out.npy"), request, judge=score)
+    request = ReconstructionRequest(weights=str(save_tiny(tmp_path / "w")), undersampling=Undersampling(acceleration=2))
+    (outcome,), _ = run(plan([str(tmp_path / "a.npy")], tmp_path / "a_out.npy"), request, metric=score)
     assert outcome.state == "done", outcome.reason
     assert (outcome.slices, outcome.empty) == (3, 1)
     assert outcome.scores.keys() == {"so_mamba", "zero_filled"}
@@ -109,13 +109,13 @@ def test_an_interrupt_ends_the_run_and_leaves_nothing_half(scan, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(local(plan([str(scan)], tmp_path / "out"), Hire(request=PLAIN, device="cpu"), interrupted))
+        list(local(plan([str(scan)], tmp_path / "out"), WorkerFactory(request=PLAIN, device="cpu"), interrupted))
     assert not (tmp_path / "out").exists()
 
 
 def test_weights_that_are_not_there_are_one_error(scan, tmp_path):
     with pytest.raises(InputError, match="neither a checkpoint"):
-        run(plan([str(scan)], tmp_path / "out"), Request(weights="nothing"))
+        run(plan([str(scan)], tmp_path / "out"), ReconstructionRequest(weights="nothing"))
 
 
 def test_both_files_of_a_pair_make_the_fingerprint(tmp_path):

@@ -9,7 +9,7 @@ import torch
 
 import somamba
 from inference.checkpoints import save_tiny
-from inference.scans.made import coil_kspace, columns, noise, picture
+from inference.raw.made import coil_kspace, columns, noise, picture
 from somamba.data.simulate import coil_maps
 from somamba.errors import InputError
 

@@ -12,10 +12,10 @@ from typing_extensions import override
 
 import somamba
 from inference.checkpoints import save_tiny
-from inference.scans.made import coil_kspace, write_fastmri
+from inference.raw.made import coil_kspace, write_fastmri
 from somamba.errors import BackendError, ConfigError, MissingExtraError
 from somamba.inference.engines import ENGINES
-from somamba.inference.jobs import Hire, Request, Worker
+from somamba.inference.jobs import ReconstructionRequest, Worker, WorkerFactory
 from somamba.inference.plan import plan
 from somamba.inference.ray_engine import spread
 
@@ -63,7 +63,7 @@ def silent(*_):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched(Hire):
+class Watched(WorkerFactory):
     """Notes the machine it works on. Work on the one that is to be lost never ends, and the other one waits for it."""
 
     notes: Path
@@ -108,8 +108,8 @@ def test_paths_and_weights_are_found_from_any_machine(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     jobs = plan(["0.h5", "1.h5", "bad.h5"], Path("out"), ["h5"])
     told = []
-    hire = Hire(request=Request(weights="weights"))
-    outcomes = list(spread(jobs, hire, lambda job, done, slices: told.append((job.source.name, done, slices))))
+    factory = WorkerFactory(request=ReconstructionRequest(weights="weights"))
+    outcomes = list(spread(jobs, factory, lambda job, done, slices: told.append((job.source.name, done, slices))))
     assert {outcome.job.source.name: outcome.state for outcome in outcomes} == {
         "0.h5": "done",
         "1.h5": "done",
@@ -119,49 +119,52 @@ def test_paths_and_weights_are_found_from_any_machine(tmp_path, monkeypatch):
     assert "damaged or not what its name says" in next(o.reason for o in outcomes if o.state == "failed")
     assert sorted(path.name for path in Path("out").iterdir()) == ["0.h5", "1.h5"]
     assert sorted(told) == [("0.h5", 1, 1), ("1.h5", 1, 1), ("bad.h5", 0, 0)]
-    again = list(spread(jobs[:2], hire, silent))
+    again = list(spread(jobs[:2], factory, silent))
     assert [outcome.state for outcome in again] == ["there", "there"]
 
 
 @pytest.mark.usefixtures("cluster")
 def test_weights_that_no_machine_can_open_fail_every_scan_with_the_reason(tmp_path):
     jobs = plan(scans(tmp_path, 1), tmp_path / "out")
-    (outcome,) = spread(jobs, Hire(request=Request(weights="unet")), silent)
+    (outcome,) = spread(jobs, WorkerFactory(request=ReconstructionRequest(weights="unet")), silent)
     assert outcome.state == "failed"
     assert "has weights to learn" in outcome.reason
 
 
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
-    ("hire", "words"),
+    ("factory", "words"),
     [
-        (Hire(request=Request(), threads=64), "64 threads, but no machine of the Ray cluster offers more than 1 CPUs"),
-        (Hire(request=Request(), device="cuda"), "no machine of the Ray cluster offers a GPU"),
+        (
+            WorkerFactory(request=ReconstructionRequest(), threads=64),
+            "64 threads, but no machine of the Ray cluster offers more than 1 CPUs",
+        ),
+        (WorkerFactory(request=ReconstructionRequest(), device="cuda"), "no machine of the Ray cluster offers a GPU"),
     ],
 )
-def test_what_no_machine_offers_is_refused_instead_of_waited_for(hire, words, tmp_path):
+def test_what_no_machine_offers_is_refused_instead_of_waited_for(factory, words, tmp_path):
     with pytest.raises(ConfigError, match=words):
-        list(spread(plan(scans(tmp_path, 1), tmp_path / "out"), hire, silent))
+        list(spread(plan(scans(tmp_path, 1), tmp_path / "out"), factory, silent))
 
 
 def test_the_loss_of_a_machine_at_work_loses_no_scan(cluster, notes, tmp_path):
     doomed = cluster.second.node_id
-    hire = Watched(request=Request(weights="zero_filled"), notes=notes, doomed=doomed)
+    factory = Watched(request=ReconstructionRequest(weights="zero_filled"), notes=notes, doomed=doomed)
     jobs = plan(scans(tmp_path, 4), tmp_path / "out", ["npy"])
 
     def lose() -> None:
-        hire.await_doom()
+        factory.await_doom()
         cluster.remove_node(cluster.second, allow_graceful=False)
 
     fate = threading.Thread(target=lose, daemon=True)
     fate.start()
-    outcomes = list(spread(jobs, hire, silent))
+    outcomes = list(spread(jobs, factory, silent))
     fate.join()
     assert [(outcome.state, outcome.reason) for outcome in outcomes] == [("done", "")] * 4
     assert {outcome.job for outcome in outcomes} == set(jobs)
     # One scan was begun where it was lost, and all of them elsewhere.
-    assert hire.machines().count(doomed) == 1
-    assert len(hire.machines()) == 5
+    assert factory.machines().count(doomed) == 1
+    assert len(factory.machines()) == 5
     images = [np.load(job.outputs[0].path, allow_pickle=False) for job in jobs]
     for number, image in enumerate(images, start=1):
         np.testing.assert_allclose(image, number * images[0], rtol=1e-5, atol=1e-6)
@@ -171,7 +174,7 @@ def test_without_ray_the_error_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setattr("somamba.extras.installed", lambda module: module != "ray")
     jobs = plan(scans(tmp_path, 1), tmp_path / "out")
     with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[cluster\]'"):
-        next(ENGINES["ray"](jobs, Hire(request=Request()), silent))
+        next(ENGINES["ray"](jobs, WorkerFactory(request=ReconstructionRequest()), silent))
 
 
 @pytest.mark.parametrize("address", ["no port", "127.0.0.1:1"])
@@ -181,4 +184,4 @@ def test_an_address_without_a_cluster_is_said(address, ray, monkeypatch, tmp_pat
     monkeypatch.setenv("RAY_ADDRESS", address)
     jobs = plan(scans(tmp_path, 1), tmp_path / "out")
     with pytest.raises(BackendError, match="Start one with 'ray start --head'"):
-        next(spread(jobs, Hire(request=Request()), silent))
+        next(spread(jobs, WorkerFactory(request=ReconstructionRequest()), silent))

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.scans.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
+from inference.raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
 from somamba.data.case import Volume
 from somamba.data.simulate import coil_maps
 from somamba.errors import InputError
-from somamba.inference.reconstruct import COMPLETE, reconstruct, stem
-from somamba.inference.scans.opening import open_scan
+from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.reconstruct import COMPLETE, reconstruct
 from somamba.inference.trained import open_model
 from somamba.inference.undersampling import Undersampling
 
@@ -23,7 +23,7 @@ HALF = Undersampling(acceleration=2, calibration=8)
 
 def save(path, array):
     np.save(path, array)
-    return open_scan(path)
+    return open_raw_scan(path)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def magnitudes(tmp_path):
     nibabel.Nifti1Image(np.stack([image, 3 * image + 1], axis=-1).swapaxes(0, 1), np.eye(4)).to_filename(
         tmp_path / "image.nii.gz"
     )
-    return open_scan(tmp_path / "image.nii.gz")
+    return open_raw_scan(tmp_path / "image.nii.gz")
 
 
 def test_empty_slices_are_zero_and_listed(full):
@@ -155,27 +155,22 @@ def test_a_network_for_coils_side_by_side_wants_that_many(full, tmp_path):
 
 def test_pictures_are_turned_as_the_scan_says(tmp_path):
     path = write_mrd(tmp_path / "a.h5", lines_of(coil_kspace(3, 32, 24)), (32, 24))
-    scan = open_scan(path)
+    scan = open_raw_scan(path)
     made = reconstruct(scan, ZERO_FILLED)
     assert made.images.shape == (1, *scan.image_shape)
     assert made.voxel == scan.voxel
 
 
 def test_a_bart_file_is_named_without_its_ending(tmp_path):
-    scan = open_scan(write_cfl(tmp_path / "ksp.v2.cfl", coil_kspace().swapaxes(-2, -1), (32, 24, 1, 3)))
+    scan = open_raw_scan(write_cfl(tmp_path / "ksp.v2.cfl", coil_kspace().swapaxes(-2, -1), (32, 24, 1, 3)))
     assert reconstruct(scan, ZERO_FILLED).name == "ksp.v2"
-
-
-@pytest.mark.parametrize(("name", "short"), [("a.nii.gz", "a"), ("a.b.h5", "a.b"), ("raw", "raw")])
-def test_stems_lose_the_whole_ending(name, short):
-    assert stem(name) == short
 
 
 @pytest.mark.parametrize(
     ("name", "slices"), [("odd_m127_c3.h5", 3), ("full_m128_c8.h5", 1), ("acc4_w24_m128_c8_r2.h5", 8)]
 )
 def test_real_ismrmrd_files_are_reconstructed(shared_data, name, slices):
-    made = reconstruct(open_scan(shared_data / "mrd" / name), ZERO_FILLED)
+    made = reconstruct(open_raw_scan(shared_data / "mrd" / name), ZERO_FILLED)
     assert len(made.images) == slices
     assert made.provenance["empty_slices"] == []
 
@@ -183,13 +178,13 @@ def test_real_ismrmrd_files_are_reconstructed(shared_data, name, slices):
 def test_bart_and_somamba_see_the_same_image(shared_data):
     """Through BART's maps and through our own; they differ in a few pixels at the edge."""
     path = shared_data / "bart" / "ksp.cfl"
-    scans = open_scan(path, maps=shared_data / "bart" / "maps.cfl"), open_scan(path)
+    scans = open_raw_scan(path, maps=shared_data / "bart" / "maps.cfl"), open_raw_scan(path)
     given, estimated = (np.abs(reconstruct(scan, ZERO_FILLED).images[0]) for scan in scans)
     assert np.linalg.norm(estimated - given) < 0.02 * np.linalg.norm(given)
 
 
 def test_the_real_brain_is_undersampled_and_reconstructed(shared_data, tmp_path):
-    scan = open_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy")
+    scan = open_raw_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy")
     seen = []
     made = reconstruct(scan, tiny(tmp_path), undersampling=Undersampling(acceleration=4), watch=seen.append)
     assert made.images.shape == (1, 224, 224)
@@ -202,7 +197,7 @@ def noisy_coil(path, samples, maps):
     """Three coils, of which the last is full of noise; its noise scan says so."""
     deviations = np.array([0.02, 0.02, 0.5])[:, None]
     lines = [acquisition(deviations * noise((3, 5000), 1.0), flags=(19,)), *lines_of(samples)]
-    return open_scan(write_mrd(path, lines, (32, 24)), maps=maps)
+    return open_raw_scan(write_mrd(path, lines, (32, 24)), maps=maps)
 
 
 def test_prewhitening_keeps_a_noisy_coil_from_spoiling_the_image(tmp_path):

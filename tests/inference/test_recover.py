@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.scans.made import coil_kspace, columns, picture
+from inference.raw.made import coil_kspace, columns, picture
 from models.small import SMALL, perturb
 from somamba.data.config import DataConfig
 from somamba.data.measure import Draw, measure
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
-from somamba.inference.recover import Measured, recover, recover_magnitude, whole_image
+from somamba.inference.recover import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zero_filled import ZeroFilled
@@ -31,7 +31,7 @@ class Broken(Reconstructor):
 
 def undersampled(n_coils=1, factor=1.0):
     kspace = torch.from_numpy(columns(coil_kspace(n_coils), 2, 8)) * factor
-    return Measured(kspace=kspace, mask=(kspace != 0).any(dim=0).any(dim=0)[None])
+    return MeasuredSlice(kspace=kspace, mask=(kspace != 0).any(dim=0).any(dim=0)[None])
 
 
 def test_the_result_follows_the_units_of_kspace():
@@ -46,7 +46,7 @@ def test_the_network_sees_what_it_saw_in_training():
     network = perturb(SOMamba(SMALL)).eval()
     config = DataConfig(protocol="raw", mask="equispaced", combine="sense", n_coils=3, size=(32, 32))
     sample = measure(np.random.default_rng(0).random((32, 32)).astype(np.float32), config, DRAW)
-    measured = Measured(kspace=sample.kspace * sample.scale, mask=sample.mask[0], maps=sample.maps)
+    measured = MeasuredSlice(kspace=sample.kspace * sample.scale, mask=sample.mask[0], maps=sample.maps)
     with torch.no_grad():
         trained = network(sample.kspace[None], measured.operator)[0, 0]
     torch.testing.assert_close(recover(network, measured) / sample.scale, trained, rtol=1e-3, atol=1e-4)
@@ -64,7 +64,7 @@ def test_where_no_coil_sees_anything_nothing_is_shown():
     kspace = torch.from_numpy(coil_kspace(2))
     maps = torch.full(kspace.shape, 0.5**0.5, dtype=torch.complex64)
     maps[..., :5] = 0
-    measured = Measured(kspace=kspace, mask=torch.ones(1, kspace.shape[-1], dtype=torch.bool), maps=maps)
+    measured = MeasuredSlice(kspace=kspace, mask=torch.ones(1, kspace.shape[-1], dtype=torch.bool), maps=maps)
     image = recover(Everywhere(), measured)
     assert not image[:, :5].any()
     assert image[:, 5:].all()
@@ -95,7 +95,7 @@ def test_coils_side_by_side_become_their_root_sum_of_squares(tmp_path):
 
 def test_a_slice_without_signal_gives_no_image():
     measured = undersampled(3)
-    assert recover(ZeroFilled(), Measured(**vars(measured) | {"maps": torch.zeros_like(measured.kspace)})) is None
+    assert recover(ZeroFilled(), MeasuredSlice(**vars(measured) | {"maps": torch.zeros_like(measured.kspace)})) is None
     assert recover_magnitude(ZeroFilled(), torch.full((8, 8), 3.0), torch.ones(1, 8, dtype=torch.bool)) is None
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from somamba.cli.arguments import teaching_parser
 from somamba.durable import replace_file
 from somamba.evaluation.trial import Attempt, Trial, undersample
-from somamba.inference.scans.opening import open_scan
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.report.figures.canvas import save_figure
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--threads", type=int, help="threads on the CPU")
     options = parser.parse_args(arguments)
     use_threads(options.threads)
-    scan = open_scan(SAMPLE)
+    scan = open_raw_scan(SAMPLE)
     trial = undersample(scan.kspace(0), Undersampling(acceleration=options.acceleration))
     attempts = []
     for name in ("zero_filled", "cg_sense", options.weights):

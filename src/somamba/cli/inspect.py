@@ -9,9 +9,9 @@ from rich.table import Table
 
 from somamba.cli.arguments import teaching_parser
 from somamba.errors import DataError, SomambaError
-from somamba.inference.scans.describe import describe
-from somamba.inference.scans.opening import open_scan
-from somamba.inference.scans.scan import Scan
+from somamba.inference.raw.describe import describe
+from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.raw.raw_scan import RawScan
 
 DESCRIPTION = """Say what a file with a scan is and how somamba understands it, or why it cannot be used and what to do.
 
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     failures: list[SomambaError] = []
     for path in options.files:
         try:
-            scan = open_scan(path, axes=options.axes, centred=options.centred, maps=options.maps)
+            scan = open_raw_scan(path, axes=options.axes, centred=options.centred, maps=options.maps)
             console.print(_table(scan, describe(scan)))
         except SomambaError as error:
             failures.append(error)
@@ -67,7 +67,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--maps", type=Path, help="coil maps in a file of their own, .npy or .cfl")
 
 
-def _table(scan: Scan, facts: dict[str, str]) -> Table:
+def _table(scan: RawScan, facts: dict[str, str]) -> Table:
     table = Table(
         show_header=False,
         title=escape(str(scan.path)),

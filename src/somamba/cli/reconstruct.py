@@ -16,7 +16,7 @@ from somamba.cli.inspect import add_choices
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
 from somamba.inference.engines import ENGINES
-from somamba.inference.jobs import Hire, Outcome, Request
+from somamba.inference.jobs import JobOutcome, ReconstructionRequest, WorkerFactory
 from somamba.inference.plan import Job, plan, shard
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
@@ -57,8 +57,8 @@ def main(arguments: list[str]) -> None:
         return
     # Weights that cannot be used are one error, not one for every scan.
     request = _request(options, open_weights(options.weights))
-    hire = Hire(request=request, judge=score, device=options.device, threads=options.threads)
-    outcomes = list(_watched(jobs, options.engine, hire))
+    factory = WorkerFactory(request=request, metric=score, device=options.device, threads=options.threads)
+    outcomes = list(_watched(jobs, options.engine, factory))
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     if len(jobs) == 1 and failed:
         raise DataError(failed[0].reason)
@@ -108,8 +108,8 @@ def _shard(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _request(options: Namespace, trained: Trained) -> Request:
-    return Request(
+def _request(options: Namespace, trained: Trained) -> ReconstructionRequest:
+    return ReconstructionRequest(
         weights=options.weights,
         undersampling=_undersampling(options, trained),
         axes=options.axes,
@@ -135,7 +135,7 @@ def _undersampling(options: Namespace, trained: Trained) -> Undersampling | None
     )
 
 
-def _watched(jobs: Sequence[Job], engine: str, hire: Hire) -> Iterator[Outcome]:
+def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterator[JobOutcome]:
     """The outcomes, with a bar that counts slices; where there is no terminal, a line for every scan instead."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -147,7 +147,7 @@ def _watched(jobs: Sequence[Job], engine: str, hire: Hire) -> Iterator[Outcome]:
         def tell(job: Job, done: int, total: int) -> None:
             progress.update(slices, description=escape(job.source.name), completed=done, total=total)
 
-        for count, outcome in enumerate(ENGINES[engine](jobs, hire, tell), start=1):
+        for count, outcome in enumerate(ENGINES[engine](jobs, factory, tell), start=1):
             progress.update(scans, completed=count)
             progress.reset(slices, total=None)
             if not console.is_terminal:
@@ -156,7 +156,7 @@ def _watched(jobs: Sequence[Job], engine: str, hire: Hire) -> Iterator[Outcome]:
             yield outcome
 
 
-def _table(outcomes: Sequence[Outcome]) -> Table:
+def _table(outcomes: Sequence[JobOutcome]) -> Table:
     """Narrow enough for any terminal: paths and reasons, which may be long, are told below it."""
     table = Table()
     methods = list(dict.fromkeys(method for outcome in outcomes for method in outcome.scores))
@@ -176,17 +176,17 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     return table
 
 
-def _remark(outcome: Outcome) -> str:
+def _remark(outcome: JobOutcome) -> str:
     """Where the result is, or why there is none."""
     if outcome.state == "failed":
         return f"{outcome.job.source.name}: {outcome.reason}"
     return f"{outcome.job.source.name} -> {', '.join(str(path) for path, _ in outcome.job.outputs)}"
 
 
-def _slices(outcome: Outcome) -> str:
+def _slices(outcome: JobOutcome) -> str:
     return str(outcome.slices) + (f", {outcome.empty} empty" if outcome.empty else "")
 
 
-def _cell(outcome: Outcome, method: str, metric: str) -> str:
+def _cell(outcome: JobOutcome, method: str, metric: str) -> str:
     value = outcome.scores.get(method, {}).get(metric)
     return "-" if value is None else f"{value:.2f}" if metric == "psnr" else f"{value:.3f}"

@@ -11,7 +11,7 @@ from torch import Tensor
 from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores, score
 from somamba.inference.coil_maps import estimated_maps
-from somamba.inference.recover import Measured, Method, recover, whole_image
+from somamba.inference.recover import MeasuredSlice, Method, recover, whole_image
 from somamba.inference.undersampling import Undersampling
 from somamba.physics.masks import SamplingMask
 
@@ -22,7 +22,7 @@ Picture = NDArray[np.complex64]
 class Trial:
     """The same samples, maps and reference for every method."""
 
-    measured: Measured
+    measured: MeasuredSlice
     """Its maps are estimated from the calibration lines that the mask keeps."""
     mask: SamplingMask
     reference: Picture
@@ -63,4 +63,4 @@ def undersample(kspace: Tensor, undersampling: Undersampling) -> Trial:
     mask = undersampling.pattern((kspace.shape[1], kspace.shape[2]), coils=kspace.shape[0])
     kept = torch.where(mask.pattern, kspace, 0)
     maps = estimated_maps(kept)
-    return Trial(Measured(kspace=kept, mask=mask.pattern, maps=maps), mask, whole_image(kspace, maps).numpy())
+    return Trial(MeasuredSlice(kspace=kept, mask=mask.pattern, maps=maps), mask, whole_image(kspace, maps).numpy())

@@ -63,7 +63,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Tell whether there is a checkpoint to read."""
+    """OnSlice whether there is a checkpoint to read."""
     return (current(folder) / SUMS).is_file()
 
 

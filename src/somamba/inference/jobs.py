@@ -16,8 +16,8 @@ import numpy as np
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.plan import Job
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import Recovered, reconstruct
-from somamba.inference.scans.opening import open_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance, write
@@ -28,16 +28,16 @@ logger = logging.getLogger(__name__)
 
 REQUEST = "request"
 """Under this key the provenance holds what decides a result; where it is the same, the result is there."""
-Judge: TypeAlias = Callable[[object, object], Any]
+Metric: TypeAlias = Callable[[object, object], Any]
 """Magnitude and truth of one slice to a named tuple of metrics, such as `somamba.evaluation.metrics.score`."""
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Method to metric to its mean over slices; None where it is not finite."""
-Tell: TypeAlias = Callable[[Job, int, int], None]
+OnSlice: TypeAlias = Callable[[Job, int, int], None]
 """Hears which slice of how many is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class ReconstructionRequest:
     """How every scan of a run is reconstructed."""
 
     weights: str = DEFAULT
@@ -65,7 +65,7 @@ class Request:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """How a job ended."""
 
     job: Job
@@ -86,26 +86,31 @@ class Worker:
     """Carries out jobs, one after the other, with a model that is opened once."""
 
     def __init__(
-        self, request: Request, *, judge: Judge | None = None, device: str = "auto", threads: int | None = None
+        self,
+        request: ReconstructionRequest,
+        *,
+        metric: Metric | None = None,
+        device: str = "auto",
+        threads: int | None = None,
     ) -> None:
         use_threads(threads)
-        self.request, self.judge = request, judge
+        self.request, self.metric = request, metric
         self.trained = open_weights(request.weights)
         self.device = find_device(device)
 
-    def __call__(self, job: Job, tell: Tell = lambda _job, _done, _slices: None) -> Outcome:
+    def __call__(self, job: Job, tell: OnSlice = lambda _job, _done, _slices: None) -> JobOutcome:
         """Carry out a job; whatever goes wrong is its outcome."""
         try:
             return self._carry_out(job, tell)
         except SomambaError as error:
-            return Outcome(job=job, state="failed", reason=str(error))
+            return JobOutcome(job=job, state="failed", reason=str(error))
         except Exception as error:
             # Whatever one scan dies of, the others go on.
             logger.debug("%s failed", job.source, exc_info=True)
             reason = f"{job.source}: {type(error).__name__}: {error}. This is not foreseen; please report it."
-            return Outcome(job=job, state="failed", reason=reason)
+            return JobOutcome(job=job, state="failed", reason=reason)
 
-    def _carry_out(self, job: Job, tell: Tell) -> Outcome:
+    def _carry_out(self, job: Job, tell: OnSlice) -> JobOutcome:
         started = time.monotonic()
         request = {
             "input": fingerprint(job.source),
@@ -117,8 +122,8 @@ class Worker:
         asked = self.request
         if not asked.again and all(record is not None and record.get(REQUEST) == request for record in found):
             return _outcome(job, "there", found[0] or {})
-        scan = open_scan(job.source, axes=asked.axes, centred=asked.centred, maps=asked.maps)
-        scores = _Scores(self.judge, self.trained.name)
+        scan = open_raw_scan(job.source, axes=asked.axes, centred=asked.centred, maps=asked.maps)
+        scores = _Scores(self.metric, self.trained.name)
         slices = iter(range(1, scan.slices + 1))
 
         def watch(recovered: Recovered | None) -> None:
@@ -142,25 +147,25 @@ class Worker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hire:
+class WorkerFactory:
     """Makes a worker where it is to work; it can be sent to another machine, which a worker with its model need not."""
 
-    request: Request
-    judge: Judge | None = None
+    request: ReconstructionRequest
+    metric: Metric | None = None
     device: str = "auto"
     threads: int | None = None
 
     def __call__(self) -> Worker:
         """Open the model."""
-        return Worker(self.request, judge=self.judge, device=self.device, threads=self.threads)
+        return Worker(self.request, metric=self.metric, device=self.device, threads=self.threads)
 
 
-Engine: TypeAlias = Callable[[Sequence[Job], Hire, Tell], Iterator[Outcome]]
+Engine: TypeAlias = Callable[[Sequence[Job], WorkerFactory, OnSlice], Iterator[JobOutcome]]
 
 
-def local(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
+def local(jobs: Sequence[Job], factory: WorkerFactory, tell: OnSlice) -> Iterator[JobOutcome]:
     """One job after the other, in this process."""
-    worker = hire()
+    worker = factory()
     for job in jobs:
         yield worker(job, tell)
 
@@ -190,15 +195,15 @@ def _found(job: Job) -> list[dict[str, Any] | None]:
 class _Scores:
     """Metrics of the network and of the zero-filled image, added up slice by slice."""
 
-    def __init__(self, judge: Judge | None, method: str) -> None:
-        self._judge, self._method = judge, method
+    def __init__(self, metric: Metric | None, method: str) -> None:
+        self._metric, self._method = metric, method
         self._found: dict[str, list[Any]] = {}
 
     def add(self, recovered: Recovered | None) -> None:
-        if self._judge is None or recovered is None or recovered.whole is None:
+        if self._metric is None or recovered is None or recovered.whole is None:
             return
         for name, image in ((self._method, recovered.image), ("zero_filled", recovered.zero_filled)):
-            self._found.setdefault(name, []).append(self._judge(np.abs(image), np.abs(recovered.whole)))
+            self._found.setdefault(name, []).append(self._metric(np.abs(image), np.abs(recovered.whole)))
 
     def means(self) -> dict[str, dict[str, float | None]]:
         return {
@@ -212,8 +217,8 @@ def _mean(values: Sequence[float]) -> float | None:
     return mean if math.isfinite(mean) else None
 
 
-def _outcome(job: Job, state: Literal["done", "there"], provenance: Mapping[str, Any]) -> Outcome:
-    return Outcome(
+def _outcome(job: Job, state: Literal["done", "there"], provenance: Mapping[str, Any]) -> JobOutcome:
+    return JobOutcome(
         job=job,
         state=state,
         slices=int(provenance.get("slices", 0)),

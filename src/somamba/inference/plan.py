@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from somamba.errors import ConfigError, DataError
-from somamba.inference.reconstruct import stem
-from somamba.inference.scans.opening import OPENERS, named_file
-from somamba.inference.writers.writing import format_of, output_name
+from somamba.inference.raw.opening import OPENERS, named_file
+from somamba.inference.writers.writing import format_of, output_name, stem
 
 PATTERN = frozenset("*?[")
 

@@ -10,12 +10,12 @@ from torch import Tensor
 
 from somamba.errors import InputError, SomambaError
 from somamba.inference.coil_maps import estimated_maps, given_maps
+from somamba.inference.raw.arrangement import Arrangement
+from somamba.inference.raw.noise import noise_of_scan
+from somamba.inference.raw.sampling import find_sampling
+from somamba.inference.raw.whitening import mix_coils, whitening_matrix
 from somamba.inference.reconstruct import MAGNITUDE_ONLY
-from somamba.inference.recover import Measured, recover
-from somamba.inference.scans.arrangement import Arrangement
-from somamba.inference.scans.noise import noise_of_scan
-from somamba.inference.scans.sampling import find_sampling
-from somamba.inference.scans.whitening import mix_coils, whitening_matrix
+from somamba.inference.recover import MeasuredSlice, recover
 from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.runtime.device import find_device
@@ -105,7 +105,7 @@ class Pretrained:
                 maps = None
             else:
                 maps = estimated_maps(kspace) if maps is None else given_maps(maps)
-            return recover(self.trained.model, Measured(kspace=kspace, mask=mask, maps=maps), self.device)
+            return recover(self.trained.model, MeasuredSlice(kspace=kspace, mask=mask, maps=maps), self.device)
         except SomambaError as error:
             raise InputError(f"Slice {index}: {error}") from None
 

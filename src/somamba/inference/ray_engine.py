@@ -18,7 +18,7 @@ from typing import Any
 
 from somamba.errors import BackendError, ConfigError
 from somamba.extras import require
-from somamba.inference.jobs import Hire, Outcome, Request, Tell
+from somamba.inference.jobs import JobOutcome, OnSlice, ReconstructionRequest, WorkerFactory
 from somamba.inference.plan import Job, Output
 from somamba.inference.weights import bundled_weights
 
@@ -27,12 +27,12 @@ RETRIES = 3
 DOOR_SECONDS = 10.0
 
 
-def spread(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
+def spread(jobs: Sequence[Job], factory: WorkerFactory, tell: OnSlice) -> Iterator[JobOutcome]:
     """Hand every job to whichever machine is free; outcomes come as they are ready."""
     ray = require("ray", extra="cluster")
     with _connected(ray):
-        task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, hire))(carry_out)
-        sent = replace(hire, request=_located(hire.request))
+        task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, factory))(carry_out)
+        sent = replace(factory, request=_located(factory.request))
         waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
         try:
             while waiting:
@@ -46,9 +46,9 @@ def spread(jobs: Sequence[Job], hire: Hire, tell: Tell) -> Iterator[Outcome]:
                 ray.cancel(reference, force=True)
 
 
-def carry_out(hire: Hire, job: Job) -> Outcome:
+def carry_out(factory: WorkerFactory, job: Job) -> JobOutcome:
     """What a machine of the cluster does with one job."""
-    return hire()(job)
+    return factory()(job)
 
 
 @contextmanager
@@ -81,19 +81,19 @@ def _knock(address: str) -> None:
         socket.create_connection((place[1], int(place[2])), timeout=DOOR_SECONDS).close()
 
 
-def _needs(ray: ModuleType, hire: Hire) -> dict[str, int]:
+def _needs(ray: ModuleType, factory: WorkerFactory) -> dict[str, int]:
     """What a task takes of a machine; what no machine has is refused, for Ray would wait for it."""
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     processors, gpus = (int(max(machine.get(kind, 0) for machine in machines)) for kind in ("CPU", "GPU"))
-    threads = hire.threads or 1
+    threads = factory.threads or 1
     if threads > processors:
         raise ConfigError(f"{threads} threads, but no machine of the Ray cluster offers more than {processors} CPUs.")
-    if hire.device == "cuda" and not gpus:
+    if factory.device == "cuda" and not gpus:
         raise ConfigError("device='cuda', but no machine of the Ray cluster offers a GPU. Choose auto or cpu.")
-    return {"num_cpus": threads, "num_gpus": int(gpus > 0 and hire.device != "cpu")}
+    return {"num_cpus": threads, "num_gpus": int(gpus > 0 and factory.device != "cpu")}
 
 
-def _located(request: Request) -> Request:
+def _located(request: ReconstructionRequest) -> ReconstructionRequest:
     """The same request from any working directory."""
     folder = Path(request.weights)
     named = request.weights in bundled_weights() or not folder.is_dir()
@@ -109,7 +109,7 @@ def _absolute(job: Job) -> Job:
     return Job(source=job.source.absolute(), outputs=outputs)
 
 
-def _outcome(ray: ModuleType, reference: Any, job: Job) -> Outcome:
+def _outcome(ray: ModuleType, reference: Any, job: Job) -> JobOutcome:
     try:
         return replace(ray.get(reference), job=job)
     except ray.exceptions.RayError as error:
@@ -118,4 +118,4 @@ def _outcome(ray: ModuleType, reference: Any, job: Job) -> Outcome:
             f"{job.source}: no machine of the Ray cluster could reconstruct it ({cause}). Each needs this version of "
             "somamba and these folders; one that ran out of memory needs fewer tasks, by more --threads for each."
         )
-        return Outcome(job=job, state="failed", reason=reason)
+        return JobOutcome(job=job, state="failed", reason=reason)

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.coil_maps import estimated_maps, given_maps
+from somamba.inference.raw.raw_scan import RawScan
+from somamba.inference.raw.sampling import find_sampling
+from somamba.inference.raw.whitening import NOTE, whitened
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.recover import Measured, recover, recover_magnitude, whole_image
-from somamba.inference.scans.sampling import find_sampling
-from somamba.inference.scans.scan import Scan
-from somamba.inference.scans.whitening import NOTE, whitened
+from somamba.inference.recover import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.writers.writing import stem
 from somamba.models.zero_filled import ZeroFilled
 from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import SamplingMask
@@ -52,7 +53,7 @@ Watcher = Callable[[Recovered | None], None]
 
 
 def reconstruct(
-    scan: Scan,
+    scan: RawScan,
     trained: Trained,
     *,
     undersampling: Undersampling | None = None,
@@ -119,7 +120,7 @@ def reconstruct(
     )
 
 
-def check_fits(scan: Scan, trained: Trained, *, force: bool = False) -> None:
+def check_fits(scan: RawScan, trained: Trained, *, force: bool = False) -> None:
     """Refuse a scan that a model was not made for.
 
     Raises:
@@ -134,13 +135,8 @@ def check_fits(scan: Scan, trained: Trained, *, force: bool = False) -> None:
         )
 
 
-def stem(name: str) -> str:
-    """The name of a file without its ending, both of them for ``.nii.gz``."""
-    return name.removesuffix(".gz").rpartition(".")[0] or name
-
-
 def _recover_slice(
-    scan: Scan, index: int, keep: Bool[Tensor, "#y x"] | None, trained: Trained, device: torch.device | str
+    scan: RawScan, index: int, keep: Bool[Tensor, "#y x"] | None, trained: Trained, device: torch.device | str
 ) -> Recovered | None:
     """One slice; None where it has no signal."""
     full = scan.kspace(index)
@@ -155,7 +151,7 @@ def _recover_slice(
         kspace = torch.where(mask, full, 0)
         maps = _maps(scan, index, kspace, trained)
         whole = whole_image(full, maps)
-        run = partial(recover, measured=Measured(kspace=kspace, mask=mask, maps=maps), device=device)
+        run = partial(recover, measured=MeasuredSlice(kspace=kspace, mask=mask, maps=maps), device=device)
     image, zero_filled = run(trained.model), run(ZeroFilled())
     if image is None or zero_filled is None:
         return None
@@ -186,7 +182,7 @@ def _sampled(
 
 
 def _maps(
-    scan: Scan, index: int, kspace: Complex[Tensor, "coils y x"], trained: Trained
+    scan: RawScan, index: int, kspace: Complex[Tensor, "coils y x"], trained: Trained
 ) -> Complex[Tensor, "coils y x"] | None:
     """Maps that were given, else estimated; none for one coil, or for a network that keeps coils side by side."""
     if scan.coils == 1 or trained.coils > 1:
@@ -198,7 +194,7 @@ def _maps(
     return estimated_maps(kspace if scan.reference is None else scan.calibration(index))
 
 
-def _without_signal(scan: Scan) -> str:
+def _without_signal(scan: RawScan) -> str:
     if scan.coils == 1:
         return "all samples are zero, or all pixels of an image are equal."
     if scan.coil_maps is not None:
@@ -206,11 +202,11 @@ def _without_signal(scan: Scan) -> str:
     return "no coil maps were found, as from noise alone. Look at it with somamba inspect, or give --maps."
 
 
-def _picture(scan: Scan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
+def _picture(scan: RawScan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
     return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
-def _facts(scan: Scan, trained: Trained) -> dict[str, Any]:
+def _facts(scan: RawScan, trained: Trained) -> dict[str, Any]:
     if scan.coils == 1:
         maps = "none, one coil"
     elif trained.coils > 1:

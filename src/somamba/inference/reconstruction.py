@@ -15,7 +15,7 @@ from somamba.errors import InputError
 class Reconstruction:
     """One reconstructed scan: its pictures, where they lie, and how they came about.
 
-    Repeated scans of the same slices are numbered one volume after the other, as in `Scan`.
+    Repeated scans of the same slices are numbered one volume after the other, as in `RawScan`.
     """
 
     name: str

@@ -23,7 +23,7 @@ Method = Callable[[Tensor, LinearOperator], Tensor]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measured:
+class MeasuredSlice:
     """What is known of one slice."""
 
     kspace: Complex[Tensor, "coils y x"]
@@ -40,7 +40,7 @@ class Measured:
 
 
 @torch.no_grad()
-def recover(model: Method, measured: Measured, device: torch.device | str = "cpu") -> Picture | None:
+def recover(model: Method, measured: MeasuredSlice, device: torch.device | str = "cpu") -> Picture | None:
     """The image, in the units of k-space under the orthonormal transform; zero where no coil sees anything.
 
     Returns:

@@ -7,7 +7,7 @@ import pytest
 from inference.writers.made import CORONAL, made
 from somamba.data.files import inspect, read
 from somamba.errors import DataError
-from somamba.inference.scans.opening import open_scan
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.writers.writing import write
 
 
@@ -38,4 +38,4 @@ def test_our_reader_finds_both_arrays(tmp_path):
 def test_an_output_is_not_taken_for_kspace(tmp_path):
     write(made(), tmp_path / "a.h5")
     with pytest.raises(DataError, match="images only"):
-        open_scan(tmp_path / "a.h5")
+        open_raw_scan(tmp_path / "a.h5")

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from inference.writers.made import CORONAL, made, tilted_affine
+from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.scans.opening import open_scan
 from somamba.inference.writers.writing import write
 from somamba.physics.fourier import ifft2c
 
@@ -61,13 +61,13 @@ def test_the_header_warns(tmp_path):
 @pytest.mark.parametrize("place", ["acdc/training/patient029/patient029_frame01.nii.gz", "brain_t1w/sub-06_T1w.nii.gz"])
 def test_a_real_scan_comes_back_as_it_was(place, shared_data, tmp_path):
     """ACDC has an affine that contradicts its voxels, the other one is oblique: both are kept."""
-    scan = open_scan(shared_data / place)
+    scan = open_raw_scan(shared_data / place)
     images = np.stack([scan.picture(ifft2c(scan.kspace(index))[0]).numpy() for index in range(3)])
     write(
         Reconstruction(name="x", images=images, voxel=scan.voxel, affine=scan.affine, provenance={}),
         tmp_path / "a.nii.gz",
     )
-    again = open_scan(tmp_path / "a.nii.gz")
+    again = open_raw_scan(tmp_path / "a.nii.gz")
     np.testing.assert_allclose(again.affine, scan.affine, atol=1e-4)
     np.testing.assert_allclose(again.voxel, scan.voxel, rtol=1e-5)
     source, copy = nibabel.load(shared_data / place), nibabel.load(tmp_path / "a.nii.gz")

@@ -4,7 +4,7 @@ import pytest
 
 from inference.writers.made import PROVENANCE, made
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError, UnknownNameError
-from somamba.inference.writers.writing import FORMATS, format_of, output_name, read_provenance, write
+from somamba.inference.writers.writing import FORMATS, format_of, output_name, read_provenance, stem, write
 from test_durable import largest_file
 
 PLACES = [
@@ -145,3 +145,8 @@ def test_dicom_without_its_package_says_how_to_install_it(tmp_path, monkeypatch)
     with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[dicom\]'"):
         write(made(), tmp_path / "a", "dcm")
     assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("name", "short"), [("a.nii.gz", "a"), ("a.b.h5", "a.b"), ("raw", "raw")])
+def test_stems_lose_the_whole_ending(name, short):
+    assert stem(name) == short

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from somamba.durable import replace_file, replace_folder
 from somamba.errors import InputError
 from somamba.extras import require
+from somamba.inference.raw.geometry import LPS_TO_RAS
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.scans.geometry import LPS_TO_RAS
 from somamba.inference.writers.placement import Placement, placement
 from somamba.inference.writers.stamp import KEY, RESEARCH, foreign, read_stamp, stamp
 

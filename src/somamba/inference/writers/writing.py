@@ -14,7 +14,7 @@ from somamba.inference.writers.png import png_provenance, write_png
 from somamba.registry import Registry
 
 
-class Format(NamedTuple):
+class OutputFormat(NamedTuple):
     """How pictures are stored in one kind of file."""
 
     endings: tuple[str, ...]
@@ -26,11 +26,11 @@ class Format(NamedTuple):
 FORMATS = Registry(
     "output format",
     {
-        "h5": Format((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
-        "nii": Format((".nii.gz", ".nii"), write_nifti, nifti_provenance),
-        "dcm": Format(("", ".dcm"), write_dicom, dicom_provenance),
-        "npy": Format((".npy",), write_npy, npy_provenance),
-        "png": Format((".png",), write_png, png_provenance),
+        "h5": OutputFormat((".h5", ".hdf5"), write_hdf5, hdf5_provenance),
+        "nii": OutputFormat((".nii.gz", ".nii"), write_nifti, nifti_provenance),
+        "dcm": OutputFormat(("", ".dcm"), write_dicom, dicom_provenance),
+        "npy": OutputFormat((".npy",), write_npy, npy_provenance),
+        "png": OutputFormat((".png",), write_png, png_provenance),
     },
 )
 
@@ -77,6 +77,11 @@ def read_provenance(path: str | Path, format: str | None = None) -> dict[str, An
         return chosen.provenance(path) if path.exists() else None
     except OSError as error:
         raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
+
+
+def stem(name: str) -> str:
+    """The name of a file without its ending, both of them for ``.nii.gz``."""
+    return name.removesuffix(".gz").rpartition(".")[0] or name
 
 
 def output_name(name: str, format: str) -> str:  # noqa: A002

@@ -1,0 +1,224 @@
+"""ISMRMRD (MRD version 1) files: readouts put in their places, slice by slice, oversampling trimmed.
+
+In pictures of this format the readout runs along the columns; here it is the rows of k-space, as everywhere in somamba.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from somamba.data.case import Volume
+from somamba.data.files import FileInfo
+from somamba.data.limits import READ_BYTES
+from somamba.data.prepare import crop_kspace
+from somamba.errors import DataError
+from somamba.inference.raw import lines as heads
+from somamba.inference.raw.geometry import stack_affine
+from somamba.inference.raw.header import Header, read_header
+from somamba.inference.raw.lines import FRAME, Lines
+from somamba.inference.raw.noise import noise_of_edges, noise_of_scan
+from somamba.inference.raw.raw_scan import Noise, RawScan, slice_with_signal
+from somamba.inference.raw.sampling import find_sampling
+from somamba.physics.fourier import ifft2c
+
+SEPARATE = ("separate", "external")
+"""Calibration modes whose lines are a scan of their own, with another contrast perhaps."""
+NOISE_LINES = 256
+"""Noise acquisitions that are used: some ten thousand samples are plenty."""
+OUTSIDE = 0.05
+"""Share of the signal beyond the trimmed rows above which trimming would cut off a part of the object."""
+SQUARE = 0.05
+"""How far the sides of a pixel may differ."""
+
+Frames = Mapping[tuple[int, ...], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadoutGrid:
+    """Where the samples of a line belong."""
+
+    lines: Lines
+    shape: tuple[int, int]
+    """Samples of a whole readout, and phase encoding steps."""
+    rows: int
+    """What an oversampled readout is trimmed to."""
+    shift: int
+    """From the number of a phase encoding step to its column."""
+
+    def assemble(self, numbers: NDArray[np.int64]) -> NDArray[np.complex64]:
+        """K-space (coils, y, x) of one picture; lines acquired several times are averaged."""
+        return crop_kspace(self.untrimmed(numbers), (self.rows, None))
+
+    def untrimmed(self, numbers: NDArray[np.int64]) -> NDArray[np.complex64]:
+        """The same with the whole readout."""
+        coils = int(self.lines.column("active_channels")[numbers[0]])
+        kspace = np.zeros((coils, *self.shape), dtype=np.complex64)
+        times = np.zeros(self.shape[1], dtype=np.float32)
+        columns = self.lines.column("kspace_encode_step_1").astype(np.int64)[numbers] + self.shift
+        if columns.min() < 0 or columns.max() >= self.shape[1]:
+            raise DataError(
+                f"{self.lines.path}: phase encoding steps reach columns {columns.min()} to {columns.max()} of "
+                f"{self.shape[1]}: the header's encodedSpace or encodingLimits do not belong to these lines."
+            )
+        for number, column, readout in zip(numbers.tolist(), columns, self.lines.read(numbers), strict=True):
+            first, used = self._placed(number, readout)
+            kspace[:, first : first + used.shape[1], column] += used
+            times[column] += 1
+        kspace /= np.maximum(times, 1)
+        return kspace
+
+    def _placed(self, number: int, readout: NDArray[np.complex64]) -> tuple[int, NDArray[np.complex64]]:
+        """The first row of a readout, and its samples without those that are to be dropped."""
+        before, after, center = (
+            int(self.lines.column(name)[number]) for name in ("discard_pre", "discard_post", "center_sample")
+        )
+        used = readout[:, before : readout.shape[1] - after]
+        first = self.shape[0] // 2 - (center - before)
+        if used.shape[1] == 0 or first < 0 or first + used.shape[1] > self.shape[0]:
+            raise DataError(
+                f"{self.lines.path}: acquisition {number} has {readout.shape[1]} samples, their centre at {center}: "
+                f"that does not fit into a readout of {self.shape[0]} (encodedSpace of the header)."
+            )
+        return first, used
+
+
+def open_mrd(contents: FileInfo, group: str) -> RawScan:
+    """A file whose table of contents was read."""
+    path = contents.path
+    header = read_header(contents.texts[f"{group}/xml"], path)
+    if header.trajectory not in ("cartesian", ""):
+        raise DataError(f"{path}: its trajectory is {header.trajectory!r}; only Cartesian k-space is read.")
+    lines = heads.read_lines(path, group, contents.arrays[f"{group}/head"].shape[0])
+    separate = header.calibration in SEPARATE
+    imaging, calibration = heads.imaging_lines(lines, separate_calibration=separate)
+    frames = heads.frames(lines, imaging)
+    grid, notes = _grid(header, lines, frames)
+    numbers = list(frames.values())
+    coils = int(lines.column("active_channels")[imaging[0]])
+    volume = Volume(
+        shape=(len(numbers), coils, grid.rows, grid.shape[1]),
+        read=lambda start, stop: np.stack([grid.assemble(one) for one in numbers[start:stop]]),
+    )
+    sample = torch.from_numpy(volume.slice(slice_with_signal(volume, path)))
+    volumes = _volumes(frames)
+    # Where the header is wrong about oversampling, its readout is shorter than it says.
+    readout = min(header.encoded.view[0], header.wanted.view[0]) / grid.rows
+    voxel = (header.wanted.spacing(2), header.encoded.spacing(1), readout)
+    image_shape = (header.trimmed(1), grid.rows)
+    return RawScan(
+        path=path,
+        format="ISMRMRD (MRD version 1)",
+        volume=volume,
+        image_shape=image_shape,
+        volumes=volumes,
+        voxel=voxel,
+        affine=_affine(lines, numbers[: len(numbers) // volumes], voxel, image_shape),
+        noise=_noise(lines, header, imaging) or noise_of_edges(sample, find_sampling(sample)),
+        reference=_reference(grid, frames, heads.frames(lines, calibration), volume.shape)
+        if calibration.size
+        else None,
+        transposed=True,
+        notes=(*notes, *_notes(lines, frames, calibration)),
+    )
+
+
+def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[ReadoutGrid, list[str]]:
+    """Where lines belong, and how far the readout is trimmed."""
+    height, width = header.encoded.matrix[0], header.encoded.matrix[1]
+    coils = int(lines.column("active_channels")[next(iter(frames.values()))[0]])
+    if 8 * coils * height * width > READ_BYTES:
+        raise DataError(
+            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than 1 GiB each. Its "
+            "header's encodedSpace or its acquisitions are damaged."
+        )
+    shift = 0 if header.center is None else width // 2 - header.center
+    grid = ReadoutGrid(lines, (height, width), height, shift)
+    rows = header.trimmed(0)
+    if rows == height:
+        return grid, []
+    if _fills_readout(header, grid, frames):
+        return grid, [
+            f"The header says that the readout is oversampled ({height} samples for {rows} rows), but the object fills "
+            "all of it and pixels would not be square: it was not trimmed."
+        ]
+    note = f"The oversampled readout was trimmed from {height} to {rows} samples."
+    return ReadoutGrid(lines, (height, width), rows, shift), [note]
+
+
+def _fills_readout(header: Header, grid: ReadoutGrid, frames: Frames) -> bool:
+    """Whether the header is wrong about oversampling: square pixels only without it, and signal all over."""
+    spacing = header.encoded.spacing(0), header.encoded.spacing(1)
+    without = header.wanted.view[0] / grid.shape[0]
+    if abs(spacing[0] / spacing[1] - 1) < SQUARE or not abs(without / spacing[1] - 1) < SQUARE:
+        return False
+    numbers = list(frames.values())
+    image = ifft2c(torch.from_numpy(grid.untrimmed(numbers[len(numbers) // 2])))
+    energy = image.abs().square().sum(dim=(0, 2))
+    signal = (energy - energy.quantile(0.1)).clamp(min=0)
+    rows = header.trimmed(0)
+    first = grid.shape[0] // 2 - rows // 2
+    return bool(1 - signal[first : first + rows].sum() / signal.sum() > OUTSIDE)
+
+
+def _volumes(frames: Frames) -> int:
+    """How often the stack was scanned, if every repetition has every slice."""
+    slices = {key[-1] for key in frames}
+    repeats = {key[:-1] for key in frames}
+    return len(repeats) if len(slices) * len(repeats) == len(frames) else 1
+
+
+def _noise(lines: Lines, header: Header, imaging: NDArray[np.int64]) -> Noise | None:
+    """From the noise scan, brought to the bandwidth of the picture."""
+    numbers = np.flatnonzero(lines.flagged(heads.NOISE))[:NOISE_LINES]
+    coils = lines.column("active_channels")
+    numbers = numbers[coils[numbers] == coils[imaging[0]]]
+    if numbers.size == 0:
+        return None
+    dwell = lines.column("sample_time_us")
+    known = dwell[numbers[0]] > 0 and dwell[imaging[0]] > 0
+    factor = dwell[numbers[0]] / (dwell[imaging[0]] * header.noise_bandwidth) if known else 1.0
+    return noise_of_scan(np.concatenate(lines.read(numbers), axis=1), float(factor))
+
+
+def _affine(
+    lines: Lines, slices: list[NDArray[np.int64]], voxel: tuple[float, float, float], image_shape: tuple[int, int]
+) -> NDArray[np.float64] | None:
+    first = int(slices[0][0])
+    return stack_affine(
+        along_x=lines.vector("read_dir", first),
+        along_y=lines.vector("phase_dir", first),
+        through=lines.vector("slice_dir", first),
+        positions=np.stack([lines.vector("position", int(numbers[0])) for numbers in slices]),
+        voxel=voxel,
+        image_shape=image_shape,
+    )
+
+
+def _reference(grid: ReadoutGrid, frames: Frames, calibration: Frames, shape: tuple[int, ...]) -> Volume | None:
+    """The calibration scan of every picture: its own, or the first one of its slice."""
+    by_slice = {key[-1]: numbers for key, numbers in reversed(list(calibration.items()))}
+    chosen = [calibration.get(key, by_slice.get(key[-1])) for key in frames]
+    found = [numbers for numbers in chosen if numbers is not None]
+    if len(found) != len(frames):
+        return None
+    return Volume(shape=shape, read=lambda start, stop: np.stack([grid.assemble(one) for one in found[start:stop]]))
+
+
+def _notes(lines: Lines, frames: Frames, calibration: NDArray[np.int64]) -> list[str]:
+    notes = []
+    names = [name for index, name in enumerate(FRAME) if len({key[index] for key in frames}) > 1]
+    if names:
+        notes.append(f"Pictures are numbered by {', '.join(names)}.")
+    if any(lines.column("average")[numbers].any() for numbers in frames.values()):
+        notes.append("Averages were added up.")
+    steps = lines.column("kspace_encode_step_1")
+    if len({tuple(np.unique(steps[numbers])) for numbers in frames.values()}) > 1:
+        notes.append("Not all pictures were sampled in the same way.")
+    if calibration.size:
+        notes.append(f"{calibration.size} lines are a separate calibration scan: used for coil maps, not for pictures.")
+    if others := int((lines.column("encoding_space_ref") != 0).sum()):
+        notes.append(f"{others} acquisitions of further encodings were left out.")
+    return notes

@@ -1,0 +1,152 @@
+"""The door for a user's file: recognise it by what is in it, and open it, or say what to do instead."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from somamba.data.case import Volume
+from somamba.data.files import inspect
+from somamba.errors import ConfigError, DataError
+from somamba.inference.raw.arrays import arranged_maps
+from somamba.inference.raw.bart import cfl_volume, open_cfl
+from somamba.inference.raw.choices import Choices
+from somamba.inference.raw.fastmri import open_fastmri
+from somamba.inference.raw.mrd import open_mrd
+from somamba.inference.raw.nifti import open_nifti
+from somamba.inference.raw.numpy_files import maps_volume, open_npy, open_npz
+from somamba.inference.raw.raw_scan import RawScan
+
+DICOM = (
+    "it is a DICOM image, a magnitude without k-space. Reconstruction needs raw data (ISMRMRD, from siemens_to_ismrmrd "
+    "and the like); to simulate, convert it to NIfTI with dcm2niix."
+)
+FOREIGN = {
+    (0, b"yardl"): (
+        "it is an MRD version 2 stream. Version 1 (ISMRMRD HDF5) is read: convert it with the mrd tools, or export "
+        "ISMRMRD from the scanner's converter."
+    ),
+    (128, b"DICM"): DICOM,
+    (
+        0,
+        b"MATLAB 5.0",
+    ): "it is a MATLAB 5 file. Save k-space as .npy (scipy.io.loadmat reads it) or with writecfl of BART.",
+}
+"""Contents that are recognised but not read: where, which bytes, and what to do."""
+HDF5 = b"\x89HDF\r\n\x1a\n"
+TWIX = "it looks like Siemens raw data (twix). Convert it: siemens_to_ismrmrd -f meas.dat -o scan.h5."
+READ = ".h5, .hdf5 and .mrd (fastMRI or ISMRMRD), .npy, .npz, .cfl with .hdr (BART), .nii and .nii.gz"
+
+
+def open_raw_scan(
+    path: str | Path,
+    *,
+    axes: tuple[str, ...] | None = None,
+    centred: bool | None = None,
+    maps: str | Path | None = None,
+) -> RawScan:
+    """Open a user's file.
+
+    Args:
+        path: fastMRI or ISMRMRD HDF5, NumPy, BART or NIfTI.
+        axes: The axes of a NumPy array in their order, from slices, coils, y, x; found by their number if None.
+        centred: True if zero frequency and object are in the middle of k-space and image, False if the zero frequency
+            is the first sample; found by where the energy is if None.
+        maps: A second file (.npy or .cfl) with coil maps; estimated later if None.
+
+    Returns:
+        The scan; its slices are read when they are asked for.
+
+    Raises:
+        DataError: a file that is missing, damaged or hostile, or that holds nothing to reconstruct; it says what to do.
+        ConfigError: a choice that does not apply to such a file.
+    """
+    path = named_file(Path(path))
+    opener = _opener(path)
+    choices = Choices(axes=axes, centred=centred)
+    if axes is not None and opener not in (open_npy, open_npz):
+        raise ConfigError(f"{path}: axes can be named for NumPy files only; this format fixes them.")
+    scan = opener(path, choices)
+    if maps is None:
+        return scan
+    return replace(scan, coil_maps=arranged_maps(_maps(named_file(Path(maps))), scan.transposed))
+
+
+def _maps(path: Path) -> Volume:
+    if path.suffix == ".cfl":
+        return cfl_volume(path)
+    if path.suffix == ".npy":
+        return maps_volume(path, "array", inspect(path).arrays["array"])
+    raise DataError(f"{path}: coil maps are read from .npy or .cfl.")
+
+
+def named_file(path: Path) -> Path:
+    """The file that is meant: BART's users name a pair by either file, or by neither."""
+    if path.suffix == ".hdr" or (not path.exists() and path.with_name(path.name + ".cfl").is_file()):
+        return path.with_suffix(".cfl") if path.suffix == ".hdr" else path.with_name(path.name + ".cfl")
+    if path.is_dir():
+        raise DataError(f"{path}: it is a folder. Name a file: {READ}.")
+    return path
+
+
+def _opener(path: Path) -> Callable[[Path, Choices], RawScan]:
+    """By content where it can be told, else by name."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(256)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
+    if not start:
+        raise DataError(f"{path}: the file is empty.")
+    for (offset, magic), advice in FOREIGN.items():
+        if start[offset : offset + len(magic)] == magic:
+            raise DataError(f"{path}: {advice}")
+    name = path.name.lower()
+    suffix = next((known for known in OPENERS if name.endswith(known)), None)
+    if suffix is None:
+        raise DataError(f"{path}: {_advice(name, start)}")
+    if not path.name.endswith(suffix):
+        raise DataError(f"{path}: its ending must be written {suffix}; rename it.")
+    return OPENERS[suffix]
+
+
+def _advice(name: str, start: bytes) -> str:
+    if start.startswith(HDF5):
+        return "it is HDF5 by its content; rename it to end in .h5."
+    if name.endswith((".dcm", ".ima")):
+        return DICOM
+    if name.endswith(".dat"):
+        return TWIX
+    return f"its name does not tell what it is. Read are {READ}."
+
+
+def _open_hdf5(path: Path, choices: Choices) -> RawScan:
+    contents = inspect(path)
+    groups = [name.removesuffix("/head") for name in contents.arrays if name.endswith("/head")]
+    if not groups:
+        return open_fastmri(contents, choices)
+    if len(groups) > 1:
+        raise DataError(f"{path}: it holds several measurements ({', '.join(groups)}). Store one of them in a file.")
+    _check_fixed(path, choices)
+    return open_mrd(contents, groups[0])
+
+
+def _open_nifti(path: Path, choices: Choices) -> RawScan:
+    _check_fixed(path, choices)
+    return open_nifti(path)
+
+
+def _check_fixed(path: Path, choices: Choices) -> None:
+    if choices.centred is not None:
+        raise ConfigError(f"{path}: whether k-space is centred is fixed by this format; leave it out.")
+
+
+OPENERS: dict[str, Callable[[Path, Choices], RawScan]] = {
+    ".h5": _open_hdf5,
+    ".hdf5": _open_hdf5,
+    ".mrd": _open_hdf5,
+    ".npy": open_npy,
+    ".npz": open_npz,
+    ".cfl": open_cfl,
+    ".nii.gz": _open_nifti,
+    ".nii": _open_nifti,
+}
