@@ -8,7 +8,7 @@ import torch
 from somamba.cli import evaluate
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.data.variety import Variety
+from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.gallery_files import read_gallery
 from somamba.evaluation.rows import read_rows

@@ -6,8 +6,8 @@ import torch
 
 from somamba.data.batch import collate
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw
-from somamba.data.measure import measure
+from somamba.data.simulation.measure import measure
+from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
 
 CONFIG = DataConfig(protocol="raw", mask="random", combine="sense", n_coils=3)

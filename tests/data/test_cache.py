@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from somamba.data import cache, files
+from somamba.data import cache
 from somamba.data.cache import prepared_case
 from somamba.data.case import LeftOut
 from somamba.data.catalog import split_entries
@@ -17,6 +17,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.prepare import prepare
 from somamba.errors import DataError, StorageError
+from somamba.files import reading
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_slices_come_back_as_they_were_prepared(config, entry):
 
 def test_the_second_time_no_source_is_opened(config, entry, monkeypatch):
     first = prepared_case(entry, config)
-    monkeypatch.setattr(files.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
     assert prepared_case(entry, config) == first
 
 
@@ -70,7 +71,7 @@ def test_a_changed_source_is_prepared_anew(config, entry):
 def test_a_moved_dataset_keeps_its_prepared_slices(config, entry, monkeypatch):
     first = prepared_case(entry, config)
     moved = config.root.rename(config.root.with_name("elsewhere"))
-    monkeypatch.setattr(files.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
     assert prepared_case(split_entries("acdc", moved, "train")[0], config) == first
 
 
@@ -95,7 +96,7 @@ def test_cases_that_are_left_out_are_remembered_as_such(tmp_path, monkeypatch):
     config = DataConfig(dataset="fastmri", path=str(tmp_path), cache=str(tmp_path / "cache"))
     entry = next(e for e in config.entry.find(tmp_path).entries if e.id == "file1090000")
     first = prepared_case(entry, config)
-    monkeypatch.setattr(files.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
     assert isinstance(first, LeftOut)
     assert prepared_case(entry, config) == first
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from somamba.data.config import DataConfig
-from somamba.data.variety import Variety
+from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError, UnknownNameError
 from somamba.settings import from_plain, to_plain
 

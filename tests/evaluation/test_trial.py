@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from somamba.data.phantom import ellipses
-from somamba.data.simulate import coil_maps, complex_noise
+from somamba.data.simulation.scanner import coil_maps, complex_noise
 from somamba.errors import InputError
 from somamba.evaluation.trial import undersample
 from somamba.inference.undersampling import Undersampling

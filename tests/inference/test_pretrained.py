@@ -10,7 +10,7 @@ import torch
 import somamba
 from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, columns, noise, picture
-from somamba.data.simulate import coil_maps
+from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
 
 KSPACE = columns(coil_kspace(3), 2, 8)

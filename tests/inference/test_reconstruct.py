@@ -10,7 +10,7 @@ import torch
 from inference.checkpoints import tiny
 from inference.raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
 from somamba.data.case import Volume
-from somamba.data.simulate import coil_maps
+from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import COMPLETE, reconstruct
@@ -93,7 +93,7 @@ def test_an_undersampled_scan_cannot_be_accelerated(tmp_path):
 
 
 def test_given_maps_are_used_whatever_their_scale(full):
-    from somamba.data.simulate import coil_maps
+    from somamba.data.simulation.scanner import coil_maps
 
     maps = 7 * coil_maps(4, (32, 24), seed=1).numpy()
     scan = replace(full, coil_maps=Volume(shape=(1, *maps.shape), read=lambda _start, _stop: maps[None]))

@@ -8,7 +8,7 @@ from inference.checkpoints import tiny
 from inference.raw.made import coil_kspace, columns, picture
 from models.small import SMALL, perturb
 from somamba.data.config import DataConfig
-from somamba.data.measure import Draw, measure
+from somamba.data.simulation.measure import Draw, measure
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.inference.recover import MeasuredSlice, recover, recover_magnitude, whole_image

@@ -18,9 +18,9 @@ from somamba.data.batch import Batch, collate
 from somamba.data.case import Case, Entry, LeftOut, Role
 from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw
-from somamba.data.measure import measure
 from somamba.data.prepare import prepare
+from somamba.data.simulation.measure import measure
+from somamba.data.simulation.seeds import Draw
 from somamba.data.splits import divide
 from somamba.errors import DataError, StorageError
 from somamba.evaluation.metrics import psnr

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from somamba.data.catalog import DATASETS, Dataset
-from somamba.data.variety import Variety
+from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError
 from somamba.physics.masks import CENTER_SHARE, MASKS
 

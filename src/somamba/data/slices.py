@@ -13,8 +13,8 @@ from somamba.data.cache import PreparedCase, prepared_case
 from somamba.data.case import Entry, LeftOut, Role
 from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw
-from somamba.data.measure import measure
+from somamba.data.simulation.measure import measure
+from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
 
 

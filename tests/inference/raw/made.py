@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import torch
 
-from somamba.data.simulate import coil_maps
+from somamba.data.simulation.scanner import coil_maps
 from somamba.physics.fourier import fft2c
 
 HEAD = np.dtype(

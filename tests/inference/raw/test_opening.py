@@ -7,10 +7,10 @@ import nibabel
 import numpy as np
 import pytest
 
-from data.mutants import mutate_file
+from files.mutants import mutate_file
 from inference.raw.made import coil_kspace, columns, lines_of, write_cfl, write_fastmri, write_mrd
-from somamba.data import files
 from somamba.errors import ConfigError, SomambaError
+from somamba.files import reading
 from somamba.inference.raw.describe import describe
 from somamba.inference.raw.opening import open_raw_scan
 
@@ -118,7 +118,7 @@ def write_all(folder):
 
 
 def test_damaged_files_are_refused_or_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "DEADLINE_SECONDS", 10.0)
+    monkeypatch.setattr(reading, "DEADLINE_SECONDS", 10.0)
     draw = np.random.Generator(np.random.Philox(key=7))
     outcomes = Counter()
     paths = write_all(tmp_path)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from inference.writers.made import CORONAL, made
-from somamba.data.files import inspect, read
 from somamba.errors import DataError
+from somamba.files.reading import inspect, read
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.writers.writing import write
 

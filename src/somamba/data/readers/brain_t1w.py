@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
-from somamba.data.files import inspect, read
 from somamba.errors import DataError
+from somamba.files.reading import inspect, read
 
 IMAGE = re.compile(r"(sub-(\d+))_T1w\.nii\.gz")
 PERIOD = 8

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from somamba.data.case import BLOCK_BYTES, Volume
-from somamba.data.files import ArrayInfo, read
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
+from somamba.files.reading import ArrayInfo, read
 from somamba.inference.raw.arrangement import Arrangement, find_arrangement
 from somamba.inference.raw.noise import noise_of_edges
 from somamba.inference.raw.raw_scan import RawScan, slice_with_signal

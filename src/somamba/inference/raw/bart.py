@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import Volume
-from somamba.data.files import inspect, read
 from somamba.errors import DataError
+from somamba.files.reading import inspect, read
 from somamba.inference.raw.arrays import LARGEST, Stored, raw_scan_from
 from somamba.inference.raw.choices import Choices
 from somamba.inference.raw.raw_scan import RawScan

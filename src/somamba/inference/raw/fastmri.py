@@ -4,8 +4,8 @@ M4Raw and many others use it too. ``mask`` and coil maps are used where they are
 the readout is oversampled.
 """
 
-from somamba.data.files import FileInfo
 from somamba.errors import DataError
+from somamba.files.reading import FileInfo
 from somamba.inference.raw.arrays import Stored, raw_scan_from, stored_volume
 from somamba.inference.raw.choices import Choices
 from somamba.inference.raw.header import Header, read_header

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from somamba.data.readers.header import parse_header
 from somamba.errors import DataError
+from somamba.files.ismrmrd_header import parse_header
 from somamba.inference.raw.arrays import LARGEST
 
 

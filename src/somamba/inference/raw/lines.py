@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
-from somamba.data.acquisitions import COLUMNS
-from somamba.data.files import read
 from somamba.errors import DataError
+from somamba.files.ismrmrd import COLUMNS
+from somamba.files.reading import read
 
 NOISE, CALIBRATION, CALIBRATION_AND_IMAGING, REVERSE = 19, 20, 21, 22
 OTHERS = (23, 24, 26, 27, 28, 29, 30, 31)

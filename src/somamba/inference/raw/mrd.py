@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from somamba.data.case import Volume
-from somamba.data.files import FileInfo
-from somamba.data.limits import READ_BYTES
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
+from somamba.files.limits import READ_BYTES
+from somamba.files.reading import FileInfo
 from somamba.inference.raw import lines as heads
 from somamba.inference.raw.geometry import stack_affine
 from somamba.inference.raw.header import Header, read_header

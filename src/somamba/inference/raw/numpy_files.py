@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import Volume
-from somamba.data.files import ArrayInfo, FileInfo, inspect, read
 from somamba.errors import DataError
+from somamba.files.reading import ArrayInfo, FileInfo, inspect, read
 from somamba.inference.raw.arrays import MAPS_KEYS, TRAJECTORY_KEYS, Stored, raw_scan_from, stored_volume
 from somamba.inference.raw.choices import Choices
 from somamba.inference.raw.raw_scan import RawScan

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from somamba.data.case import Volume
-from somamba.data.files import inspect
 from somamba.errors import ConfigError, DataError
+from somamba.files.reading import inspect
 from somamba.inference.raw.arrays import arranged_maps
 from somamba.inference.raw.bart import cfl_volume, open_cfl
 from somamba.inference.raw.choices import Choices

@@ -13,8 +13,8 @@ from typing import Any
 
 import h5py
 
-from somamba.data.files import inspect
 from somamba.durable import replace_file
+from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.stamp import foreign, read_stamp, stamp
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from nibabel.nifti1 import Nifti1Extension, Nifti1Image
 
-from somamba.data.files import inspect
 from somamba.durable import replace_file
+from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.placement import placement
 from somamba.inference.writers.stamp import RESEARCH, foreign, read_stamp, stamp

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from somamba.data.simulate import coil_maps, complex_noise, enlarge, smooth_phase, varied_coils
+from somamba.data.simulation.scanner import coil_maps, complex_noise, enlarge, smooth_phase, varied_coils
 
 
 def test_coil_maps_have_unit_norm_everywhere():

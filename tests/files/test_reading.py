@@ -11,14 +11,14 @@ import h5py
 import numpy as np
 import pytest
 
-from data.mutants import mutate_file
-from somamba.data import files
+from files.mutants import mutate_file
 from somamba.data.case import LeftOut
 from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.prepare import prepare
 from somamba.errors import DataError
+from somamba.files import reading
 
 MUTANTS = 500
 SEED = 20
@@ -35,13 +35,13 @@ def hdf5(path: Path, **arrays) -> Path:
 def test_rows_of_an_array_are_read_without_the_rest(tmp_path):
     array = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
     path = hdf5(tmp_path / "a.h5", kspace=array)
-    np.testing.assert_array_equal(files.read(path, "kspace", 1, 3), array[1:3])
-    assert files.inspect(path).arrays["kspace"].shape == (4, 3, 2)
+    np.testing.assert_array_equal(reading.read(path, "kspace", 1, 3), array[1:3])
+    assert reading.inspect(path).arrays["kspace"].shape == (4, 3, 2)
 
 
 def test_big_endian_values_arrive_as_numbers(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6, dtype=">f4").reshape(3, 2))
-    np.testing.assert_array_equal(files.read(tmp_path / "a.npy", "array", 0, 3), [[0, 1], [2, 3], [4, 5]])
+    np.testing.assert_array_equal(reading.read(tmp_path / "a.npy", "array", 0, 3), [[0, 1], [2, 3], [4, 5]])
 
 
 def test_soft_and_external_links_are_refused(tmp_path):
@@ -52,9 +52,9 @@ def test_soft_and_external_links_are_refused(tmp_path):
         file["soft"] = h5py.SoftLink("/real")
     for name in ("kspace", "soft"):
         with pytest.raises(DataError, match="is a link"):
-            files.read(tmp_path / "a.h5", name, 0, 1)
+            reading.read(tmp_path / "a.h5", name, 0, 1)
     with pytest.raises(DataError, match=r"is a link.*not read"):
-        files.inspect(tmp_path / "a.h5").array("kspace", axes=2, kinds="f")
+        reading.inspect(tmp_path / "a.h5").array("kspace", axes=2, kinds="f")
 
 
 def test_values_stored_in_other_files_are_refused(tmp_path):
@@ -67,7 +67,7 @@ def test_values_stored_in_other_files_are_refused(tmp_path):
         file.create_virtual_dataset("virtual", layout)
     for name in ("outside", "virtual"):
         with pytest.raises(DataError, match="in other files"):
-            files.read(tmp_path / "a.h5", name, 0, 1)
+            reading.read(tmp_path / "a.h5", name, 0, 1)
 
 
 def test_declared_terabytes_are_refused_before_they_are_allocated(tmp_path):
@@ -75,14 +75,14 @@ def test_declared_terabytes_are_refused_before_they_are_allocated(tmp_path):
         file.create_dataset("kspace", shape=(1 << 20, 1 << 12, 1 << 12), dtype="f4", chunks=(1, 64, 64))
     assert (tmp_path / "a.h5").stat().st_size < 10_000
     with pytest.raises(DataError, match="65536 GiB"):
-        files.read(tmp_path / "a.h5", "kspace", 0, 1)
+        reading.read(tmp_path / "a.h5", "kspace", 0, 1)
 
 
 def test_rows_that_do_not_fit_in_memory_are_refused(tmp_path):
     with h5py.File(tmp_path / "bomb.h5", "w") as file:
         file.create_dataset("kspace", shape=(64, 1 << 14, 1 << 12), dtype="f4", chunks=(1, 64, 64), compression="gzip")
     with pytest.raises(DataError, match="GiB at once"):
-        files.read(tmp_path / "bomb.h5", "kspace", 0, 64)
+        reading.read(tmp_path / "bomb.h5", "kspace", 0, 64)
 
 
 def test_pickles_in_an_array_file_are_not_run(tmp_path):
@@ -92,24 +92,24 @@ def test_pickles_in_an_array_file_are_not_run(tmp_path):
 
     np.save(tmp_path / "a.npy", np.array([Trap()], dtype=object), allow_pickle=True)
     with pytest.raises(DataError, match=r"a\.npy"):
-        files.inspect(tmp_path / "a.npy")
+        reading.inspect(tmp_path / "a.npy")
     assert not (tmp_path / "sprung").exists()
 
 
 @pytest.mark.parametrize("name", ["missing.h5", "missing.npy", "missing.nii.gz", "strange.xyz"])
 def test_a_file_that_is_not_there_is_said_so_by_name(name, tmp_path):
     with pytest.raises(DataError, match=name):
-        files.inspect(tmp_path / name)
+        reading.inspect(tmp_path / name)
 
 
 def test_a_reading_that_hangs_ends_at_the_deadline(tmp_path, monkeypatch):
-    process = files.ReadingProcess()
+    process = reading.ReadingProcess()
     path = hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2)))
     request = {"do": "inspect", "path": str(path)}
     process.ask(request)
     # A stopped child is as silent as one that loops for ever.
     os.kill(process._child.pid, signal.SIGSTOP)
-    monkeypatch.setattr(files, "DEADLINE_SECONDS", 0.2)
+    monkeypatch.setattr(reading, "DEADLINE_SECONDS", 0.2)
     with pytest.raises(DataError, match=r"a\.h5: reading it took longer than 0\.2 s"):
         process.ask(request)
     monkeypatch.undo()
@@ -118,7 +118,7 @@ def test_a_reading_that_hangs_ends_at_the_deadline(tmp_path, monkeypatch):
 
 
 def test_a_reading_that_crashes_is_an_error_and_the_next_file_is_read(tmp_path):
-    process = files.ReadingProcess()
+    process = reading.ReadingProcess()
     request = {"do": "inspect", "path": str(hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2))))}
     process.ask(request)
     os.kill(process._child.pid, signal.SIGSTOP)
@@ -132,7 +132,7 @@ def test_a_reading_that_crashes_is_an_error_and_the_next_file_is_read(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_whole_group_does_not_end_a_reading(number, tmp_path):
-    process = files.ReadingProcess()
+    process = reading.ReadingProcess()
     request = {"do": "inspect", "path": str(hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2))))}
     process.ask(request)
     child = process._child
@@ -145,9 +145,9 @@ def test_a_signal_to_the_whole_group_does_not_end_a_reading(number, tmp_path):
 def test_forked_workers_read_through_children_of_their_own(tmp_path):
     path = hdf5(tmp_path / "a.h5", kspace=np.ones((2, 2)))
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom somamba.data import files\n"
-        "path = Path(sys.argv[1])\nfiles.inspect(path)\n"
-        "worker = os.fork()\nfiles.read(path, 'kspace', 0, 2)\nchild = files._process()._child.pid\n"
+        "import os, sys\nfrom pathlib import Path\nfrom somamba.files import reading\n"
+        "path = Path(sys.argv[1])\nreading.inspect(path)\n"
+        "worker = os.fork()\nreading.read(path, 'kspace', 0, 2)\nchild = reading._process()._child.pid\n"
         "if worker == 0:\n    os._exit(child % 251)\n"
         "assert os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) != child % 251\n"
     )
@@ -169,7 +169,7 @@ def attempt(entry, config: DataConfig) -> tuple[str, str]:
 
 
 def test_damaged_files_give_our_error_or_a_reading_of_the_declared_shape(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "DEADLINE_SECONDS", 10.0)
+    monkeypatch.setattr(reading, "DEADLINE_SECONDS", 10.0)
     draw = np.random.Generator(np.random.Philox(key=SEED))
     outcomes = Counter()
     for name in NAMES:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from somamba.data.limits import RefusedError, array_answer, check_array, check_rows
+from somamba.files.limits import RefusedError, array_answer, check_array, check_rows
 
 
 @pytest.mark.parametrize(

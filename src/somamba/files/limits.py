@@ -1,4 +1,4 @@
-"""What the reading process (`somamba.data.child`) believes of a file, and the form of its answers."""
+"""What the reading process (`somamba.files.reader_process`) believes of a file, and the form of its answers."""
 
 from typing import Any, NamedTuple
 

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.limits import READ_BYTES, RefusedError, check_rows
+from somamba.files.limits import READ_BYTES, RefusedError, check_rows
 
 NUMBERS_OF_A_HEAD = (
     *("number_of_samples", "active_channels", "discard_pre", "discard_post", "center_sample"),

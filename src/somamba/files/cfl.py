@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.limits import Answer, RefusedError, array_answer, check_array, check_rows, declared
+from somamba.files.limits import Answer, RefusedError, array_answer, check_array, check_rows, declared
 
 COMPLEX64 = np.dtype("<c8")
 AXES = 16

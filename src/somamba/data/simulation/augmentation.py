@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from somamba.data.anatomy import Anatomy, vary
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw, mask_for
-from somamba.data.simulate import complex_noise, generator, smooth_phase, varied_coils
-from somamba.data.variety import Variety
+from somamba.data.simulation.anatomy import Anatomy, vary
+from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
+from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.physics.encoding import Coils, Fourier, Sampling
 from somamba.physics.scale import brightness, zero_filled_scale
 

@@ -8,10 +8,10 @@ import torch
 
 from somamba.data.batch import collate
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw
-from somamba.data.measure import measure
-from somamba.data.varied import drawn_config
-from somamba.data.variety import Variety
+from somamba.data.simulation.augmentation import drawn_config
+from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.measure import measure
+from somamba.data.simulation.seeds import Draw
 from somamba.physics.coils import root_sum_of_squares
 
 BOUNDS = Variety(acceleration=(2, 4), calibration=(4, 8), coils=(2, 5), snr=(20, 200))

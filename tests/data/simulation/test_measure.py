@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw
-from somamba.data.measure import measure
+from somamba.data.simulation.measure import measure
+from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.encoding import encoding

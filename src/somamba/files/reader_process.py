@@ -1,4 +1,4 @@
-"""The process that opens files we did not write: ``python -m somamba.data.child``, spoken to by `somamba.data.files`.
+"""The process that opens files we did not write; `somamba.files.reading` starts it and sends it requests.
 
 A parser fed a damaged file may crash, hang or ask for terabytes. Here it can only hurt this process, which has a memory
 limit and a parent that kills it at a deadline. One JSON request per line on standard input; the answer is one JSON
@@ -27,10 +27,9 @@ from nibabel.spatialimages import HeaderDataError, ImageDataError
 from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
-from somamba.data.acquisitions import declared_heads, is_acquisitions, read_heads, read_readouts
-from somamba.data.archives import inspect_npz, read_npz
-from somamba.data.cfl import inspect_cfl, read_cfl
-from somamba.data.limits import (
+from somamba.files.cfl import inspect_cfl, read_cfl
+from somamba.files.ismrmrd import declared_heads, is_acquisitions, read_heads, read_readouts
+from somamba.files.limits import (
     MEMBERS,
     MEMORY_BYTES,
     NUMBERS,
@@ -43,6 +42,7 @@ from somamba.data.limits import (
     check_rows,
     declared,
 )
+from somamba.files.npz import inspect_npz, read_npz
 
 TEXTS = ("ismrmrd_header", "provenance")
 ATTRIBUTES = ("acquisition", "patient_id")

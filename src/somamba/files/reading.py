@@ -1,4 +1,4 @@
-"""The door to files we did not write. They are opened by a child process (`somamba.data.child`) with a deadline.
+"""Reads files we did not write through a child process (`somamba.files.reader_process`) with a deadline.
 
 A damaged or hostile file costs that child at most; here it is a `DataError` with the name of the file.
 """
@@ -151,7 +151,7 @@ class ReadingProcess:
             threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
             self._complaints = tempfile.TemporaryFile()  # noqa: SIM115, closed with the child
             self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "somamba.data.child"],
+                [sys.executable, "-P", "-m", "somamba.files.reader_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._complaints,

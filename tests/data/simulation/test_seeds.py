@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw, mask_for
+from somamba.data.simulation.seeds import Draw, mask_for
 
 DRAW = Draw(seed=0, epoch=0, case_id="c1", slice=3)
 RAW = DataConfig(dataset="acdc", protocol="raw", mask="equispaced", n_coils=3, size=(32, 32))

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
-from somamba.data.draws import Draw, mask_for
-from somamba.data.simulate import coil_maps, complex_noise, smooth_phase
-from somamba.data.varied import varied
+from somamba.data.simulation.augmentation import varied
+from somamba.data.simulation.scanner import coil_maps, complex_noise, smooth_phase
+from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.errors import DataError
 from somamba.physics.coils import combine
 from somamba.physics.encoding import encoding

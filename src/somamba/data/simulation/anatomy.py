@@ -14,7 +14,7 @@ from jaxtyping import Bool, Complex, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from somamba.data.simulate import enlarge, generator
+from somamba.data.simulation.scanner import enlarge, generator
 from somamba.physics.scale import brightness
 
 Picture = Float[Tensor, "y x"]

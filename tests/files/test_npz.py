@@ -5,8 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from somamba.data import files
 from somamba.errors import DataError
+from somamba.files import reading
 
 ARRAY = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
 
@@ -15,15 +15,15 @@ ARRAY = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
 @pytest.mark.parametrize("array", [ARRAY, np.asfortranarray(ARRAY), ARRAY.astype(">f4")])
 def test_rows_of_a_member_are_those_of_the_array(save, array, tmp_path):
     save(tmp_path / "a.npz", other=np.ones(3), values=array)
-    np.testing.assert_array_equal(files.read(tmp_path / "a.npz", "values", 1, 3), ARRAY[1:3])
-    assert files.inspect(tmp_path / "a.npz").arrays["values"].shape == (4, 3, 2)
+    np.testing.assert_array_equal(reading.read(tmp_path / "a.npz", "values", 1, 3), ARRAY[1:3])
+    assert reading.inspect(tmp_path / "a.npz").arrays["values"].shape == (4, 3, 2)
 
 
 def test_objects_are_refused_without_being_loaded(tmp_path):
     np.savez(tmp_path / "a.npz", values=ARRAY, objects=np.array([{}, None], dtype=object))
-    assert "is not a number" in files.inspect(tmp_path / "a.npz").refused["objects"]
+    assert "is not a number" in reading.inspect(tmp_path / "a.npz").refused["objects"]
     with pytest.raises(DataError, match="is not a number"):
-        files.read(tmp_path / "a.npz", "objects", 0, 1)
+        reading.read(tmp_path / "a.npz", "objects", 0, 1)
 
 
 def test_a_member_that_declares_more_than_it_holds_is_damaged(tmp_path):
@@ -31,6 +31,6 @@ def test_a_member_that_declares_more_than_it_holds_is_damaged(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("values.npy", (tmp_path / "a.npy").read_bytes()[:-8])
     with pytest.raises(DataError, match="24 bytes were declared, 16 are there"):
-        files.read(tmp_path / "a.npz", "values", 3, 4)
+        reading.read(tmp_path / "a.npz", "values", 3, 4)
     with pytest.raises(DataError, match="damaged"):
-        files.read(tmp_path / "a.npz", "missing", 0, 1)
+        reading.read(tmp_path / "a.npz", "missing", 0, 1)

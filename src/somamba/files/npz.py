@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from somamba.data.limits import MEMBERS, Answer, RefusedError, array_answer, check_array, check_rows
+from somamba.files.limits import MEMBERS, Answer, RefusedError, array_answer, check_array, check_rows
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 

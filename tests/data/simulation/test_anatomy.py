@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from somamba.data.anatomy import contrast, depth_below, head, place, vary
-from somamba.data.simulate import generator
+from somamba.data.simulation.anatomy import contrast, depth_below, head, place, vary
+from somamba.data.simulation.scanner import generator
 
 Y, X = torch.meshgrid(torch.linspace(-1, 1, 64), torch.linspace(-1, 1, 56), indexing="ij")
 BRAIN = torch.where((Y / 0.6) ** 2 + (X / 0.5) ** 2 < 1, 500 + 300 * torch.cos(9 * X), 0.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from somamba.data.variety import Variety
+from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from somamba.data import files
 from somamba.errors import DataError
+from somamba.files import reading
 
 
 def pair(folder, header, n_values):
@@ -15,8 +15,8 @@ def pair(folder, header, n_values):
 
 def test_the_first_axis_varies_fastest_and_late_axes_are_frames(tmp_path):
     path = pair(tmp_path, "# Dimensions\n4 3 1 2 1 1 1 1 1 1 5 \n", 120)
-    assert files.inspect(path).arrays["array"].shape == (5, 2, 1, 3, 4)
-    np.testing.assert_array_equal(files.read(path, "array", 1, 2)[0, 0, 0, 0], [24, 25, 26, 27])
+    assert reading.inspect(path).arrays["array"].shape == (5, 2, 1, 3, 4)
+    np.testing.assert_array_equal(reading.read(path, "array", 1, 2)[0, 0, 0, 0], [24, 25, 26, 27])
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_the_first_axis_varies_fastest_and_late_axes_are_frames(tmp_path):
 )
 def test_headers_that_do_not_fit_are_refused(header, words, tmp_path):
     with pytest.raises(DataError, match=words):
-        files.inspect(pair(tmp_path, header, 24))
+        reading.inspect(pair(tmp_path, header, 24))
