@@ -1,5 +1,7 @@
-"""Words that a configuration field allows, checked for every way in which a configuration can be made."""
+"""What a configuration field allows, checked for every way in which a configuration can be made; and old names."""
 
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from somamba.errors import ConfigError
@@ -33,3 +35,29 @@ def check_probability(config: Any, *names: str) -> None:
     for name in names:
         if not 0 <= getattr(config, name) < 1:
             raise ConfigError(f"{name}={getattr(config, name)} is no probability to train with; choose 0 to below 1.")
+
+
+def modern(default: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table of plain values as the config's class has them today: what an older version wrote is still read.
+
+    A class says what it renamed: ``OLD_NAMES`` has the new name of a field for each old one, and ``OLD_VALUES`` for a
+    field the new value for each old one.
+
+    Args:
+        default: A config of the class that the values are for.
+        values: Fields by name, nested configs as nested tables; names that are unknown are left as they are.
+    """
+    names = getattr(default, "OLD_NAMES", {})
+    meanings = getattr(default, "OLD_VALUES", {})
+    table: dict[str, Any] = {}
+    for old, value in values.items():
+        name = names.get(old, old)
+        if name in table or (name != old and name in values):
+            raise ConfigError(f"{old} and {name} are the old and the new name of one field; state it once.")
+        nested = getattr(default, name, None) if isinstance(name, str) else None
+        if isinstance(value, Mapping) and is_dataclass(nested):
+            value = modern(nested, value)
+        elif isinstance(value, bool | int | str):
+            value = meanings.get(name, {}).get(value, value)
+        table[name] = value
+    return table

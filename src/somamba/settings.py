@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from jsonargparse import ArgumentParser, set_parsing_settings
 
 from somamba.errors import ConfigError
+from somamba.options import modern
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
     parser = parser_for("somamba")
     add_config(parser, default)
     try:
-        return type(default)(**vars(parser.instantiate(parser.parse_object(dict(values)))))
+        return type(default)(**vars(parser.instantiate(parser.parse_object(modern(default, values)))))
     except (argparse.ArgumentError, TypeError) as error:
         raise ConfigError(f"{source}: {error}") from None
 

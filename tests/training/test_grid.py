@@ -103,7 +103,10 @@ def test_the_shipped_grids_are_those_of_the_paper():
     assert sorted(names["acdc_cpu_x4_methods"]) == sorted(METHODS)
     assert set(METHODS) <= set(PAPER)
     ownership, leakage = names["acdc_cpu_x4_ownership"], names["acdc_cpu_x4_leakage"]
-    assert set(ownership) | set(leakage) == set(VARIANTS)
+    learned = {"residency_channel", "residency_token", "residency_unit"}
+    assert set(ownership) | set(leakage) | learned | {"so_mamba_adaptive"} == set(VARIANTS)
+    adaptive = {"so_mamba", "content_residency", *learned}
+    assert sorted(names["acdc_cpu_x4_adaptive"]) == sorted(f"{name}_seed{seed}" for name in adaptive for seed in (0, 1))
     assert (len(ownership), len(leakage)) == (6, 5)
 
 

@@ -148,6 +148,20 @@ def test_a_record_does_not_say_where_files_lie():
     assert "secret" not in str(recorded(recipe))
 
 
+def test_a_record_of_an_older_version_differs_in_nothing_but_names():
+    record = recorded(default())
+    record["network"]["routes"]["residency"] = False
+    assert differences(default(), record) == []
+
+
+def test_old_values_in_a_recipe_and_in_the_table_of_a_grid_are_read(tmp_path):
+    path = tmp_path / "old.yaml"
+    path.write_text("network: {routes: {residency: true}}\n")
+    assert read_recipe(path).network.routes.residency == "full"
+    changes = [{"network": {"routes": {"residency": False}}}]
+    assert read_recipe(path, changes=changes).network.routes.residency == "none"
+
+
 def test_differences_name_what_changed_and_forgive_the_machine():
     record = recorded(default(epochs=50))
     assert differences(default(machine=Machine(threads=7)), record) == ["epochs: 50 -> 100"]

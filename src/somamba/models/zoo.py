@@ -48,6 +48,10 @@ _SUMMARIES = {
     "without_access": "ablation: G does not modulate B and C",
     "without_outlet": "ablation: G does not reach the output",
     "content_residency": "ablation: G enters the content, breaking the contract",
+    "residency_channel": "learned residency: each channel of G has a gate to the content, at first closed",
+    "residency_token": "learned residency: the gate of a token is a linear function of its G, at first zero",
+    "residency_unit": "learned residency: G has one gate to the content of a unit, at first closed",
+    "so_mamba_adaptive": "adaptive ownership: the kind of learned residency that new weights use",
     "tied_decay": "check: one projection feeds A and dt",
     "tied_interfaces": "check: one projection feeds B and C",
 }

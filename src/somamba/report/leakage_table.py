@@ -17,7 +17,9 @@ from somamba.report.names import distinct_names
 YARDSTICK = "so_mamba"
 TYING = ("tied_decay", "tied_interfaces")
 SECTIONS = ("Ownership-route ablations", "Parameter-tying sanity checks")
-ORDER = (YARDSTICK, "without_outlet", "without_access", "content_residency", "sor_router", "mamba_regularizer", *TYING)
+LEARNED = ("residency_unit", "residency_token", "residency_channel", "so_mamba_adaptive")
+ABLATIONS = ("without_outlet", "without_access", "content_residency", *LEARNED, "sor_router", "mamba_regularizer")
+ORDER = (YARDSTICK, *ABLATIONS, *TYING)
 """The paper's three, then those it does not show, then the checks."""
 MARKS = ("Access", "Outlet")
 NUMBERS = ("psnr", "cutoff", "hleak", "rleak", "eta", "relative")

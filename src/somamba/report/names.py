@@ -19,7 +19,11 @@ METHODS = {
     "without_access": "w/o state access",
     "without_outlet": "w/o output outlet",
     "content_residency": "w/ content residency",
+    "residency_unit": "learned residency, by unit",
+    "residency_token": "learned residency, by token",
+    "residency_channel": "learned residency, by channel",
     "so_mamba": "SO-Mamba",
+    "so_mamba_adaptive": "SO-Mamba, adaptive",
     "tied_decay": "tied A/Δ",
     "tied_interfaces": "tied B/C",
 }

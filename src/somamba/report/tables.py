@@ -121,7 +121,7 @@ def _lines(
 def _routes(method: str) -> tuple[bool, ...]:
     if method not in VARIANTS:
         raise InputError(f"{method} is no variant of SO-Mamba, so it has no routes to tick; choose layout columns.")
-    return tuple(getattr(VARIANTS[method].routes, name) for name in ROUTES)
+    return tuple(VARIANTS[method].routes.is_open(name) for name in ROUTES)
 
 
 def _cells(entries: Sequence[Sequence[Row] | None], metric: str) -> list[Cell | None]:

@@ -16,6 +16,7 @@ from jsonargparse import ArgumentParser
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
+from somamba.options import modern
 from somamba.settings import add_config, flat, from_plain, parser_for, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
@@ -140,14 +141,21 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
         overrides: Options such as ``--optimiser.learning_rate=1e-4``; they come last.
         changes: Tables like that of the file, whose values replace the file's, those of later ones first.
     """
-    layers = [str(path), *(yaml.safe_dump(dict(table)) for table in changes if table)]
+    model = _model_named_in(path, overrides, changes)
+    layers = [yaml.safe_dump(_modern(table, model)) for table in (read_yaml(path), *changes) if table]
     arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
-    parser = recipe_parser(_model_named_in(path, overrides, changes))
+    parser = recipe_parser(model)
     try:
         values = vars(parser.instantiate(parser.parse_args(arguments)))
     except (argparse.ArgumentError, TypeError) as error:
         raise ConfigError(f"{path}: {error}") from None
     return Recipe(**{name: value for name, value in values.items() if name != "config"})
+
+
+def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """A table of a recipe with the fields of its network as they are named today."""
+    network = values.get("network")
+    return {**values, "network": modern(MODELS[model].config, network)} if isinstance(network, Mapping) else {**values}
 
 
 def _model_named_in(path: Path, overrides: Sequence[str], changes: Sequence[Mapping[str, Any]]) -> str:
@@ -183,7 +191,7 @@ def recorded(recipe: Recipe) -> dict[str, Any]:
 
 def differences(recipe: Recipe, record: Mapping[str, Any]) -> list[str]:
     """Where a recipe would compute something else than the recorded one did; ``machine`` may differ."""
-    mine, theirs = flat(recorded(recipe)), flat(record)
+    mine, theirs = flat(recorded(recipe)), flat(_modern(record, recipe.model))
     names = sorted(name for name in mine.keys() | theirs.keys() if not name.startswith("machine."))
     return [f"{n}: {theirs.get(n)} -> {mine.get(n)}" for n in names if mine.get(n) != theirs.get(n)]
 

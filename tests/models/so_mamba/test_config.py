@@ -8,6 +8,7 @@ import pytest
 
 from somamba.errors import ConfigError
 from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, Routes, SOMambaConfig
+from somamba.settings import from_plain
 
 
 def test_the_defaults_are_the_numbers_of_the_paper():
@@ -15,7 +16,7 @@ def test_the_defaults_are_the_numbers_of_the_paper():
     assert (config.groups, config.units, config.channels, config.d_model, config.patch) == (6, 2, 192, 96, 2)
     assert (config.mixer.d_state, config.mixer.d_head, config.mixer.rank, config.mixer.groups) == (16, 64, 4, 1)
     assert config.heads == 3
-    assert config.routes == Routes(router=True, access=True, outlet=True, residency=False)
+    assert config.routes == Routes(router=True, access=True, outlet=True, residency="none")
 
 
 def test_a_configuration_cannot_be_changed_in_place():
@@ -58,7 +59,18 @@ def test_no_scan_order_is_refused():
 @pytest.mark.parametrize("switch", ["access", "outlet", "residency"])
 def test_routes_of_evidence_without_a_router_are_refused(switch):
     with pytest.raises(ConfigError, match="leaves no evidence stream"):
-        Routes(**(dict.fromkeys(("router", "access", "outlet", "residency"), False) | {switch: True}))
+        Routes(**({"router": False, "access": False, "outlet": False} | {switch: switch != "residency" or "full"}))
+
+
+def test_a_gate_needs_the_sum():
+    with pytest.raises(ConfigError, match=r"residency_mix=concat is for routes\.residency=full"):
+        SOMambaConfig(routes=Routes(residency="learned_unit"), residency_mix="concat")
+
+
+@pytest.mark.parametrize(("old", "new"), [(False, "none"), (True, "full"), ("learned_token", "learned_token")])
+def test_residency_as_older_versions_wrote_it_is_read(old, new):
+    found = from_plain(SOMambaConfig(), {"routes": {"residency": old}}, source="x")
+    assert found.routes == Routes(residency=new)
 
 
 @pytest.mark.parametrize("name", ["d_state", "d_head", "expand", "rank", "groups"])
@@ -84,7 +96,7 @@ def test_numbers_that_mean_nothing_are_refused(name, build):
 # In a process of its own: the shape checker of these tests would refuse the words before the configuration sees them.
 MISSPELT = """
 from somamba.errors import SomambaError
-from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, RouterConfig, SOMambaConfig
+from somamba.models.so_mamba.config import InterfaceConfig, MixerConfig, RouterConfig, Routes, SOMambaConfig
 
 attempts = {
     "projection": lambda: SOMambaConfig(router=RouterConfig(projection="dense")),
@@ -92,6 +104,7 @@ attempts = {
     "position": lambda: SOMambaConfig(interface=InterfaceConfig(position="middle")),
     "decay": lambda: SOMambaConfig(mixer=MixerConfig(decay="exponential")),
     "output_projection": lambda: SOMambaConfig(output_projection="none"),
+    "residency": lambda: SOMambaConfig(routes=Routes(residency="some")),
     "residency_mix": lambda: SOMambaConfig(residency_mix="product"),
     "scan_orders": lambda: SOMambaConfig(scan_orders=("rows", "diagonal")),
     "consistency": lambda: SOMambaConfig(consistency="hrad"),

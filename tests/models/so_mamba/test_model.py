@@ -168,8 +168,11 @@ SWITCHES = {
     "inverted bottleneck": {"outlet_ratio": 2},
     "soft consistency": {"consistency": "soft"},
     "proximal consistency": {"consistency": "proximal"},
-    "residency by a 1x1": {"routes": Routes(residency=True), "residency_mix": "concat"},
-    "residency by a sum": {"routes": Routes(residency=True), "residency_mix": "sum"},
+    "residency by a 1x1": {"routes": Routes(residency="full"), "residency_mix": "concat"},
+    "residency by channel": {"routes": Routes(residency="learned_channel")},
+    "residency by token": {"routes": Routes(residency="learned_token")},
+    "residency by unit": {"routes": Routes(residency="learned_unit")},
+    "residency by a sum": {"routes": Routes(residency="full"), "residency_mix": "sum"},
     "other widths": {"channels": 16, "d_model": 4, "mixer": replace(SMALL.mixer, d_head=2)},
 }
 SAME_NUMBERS = {

@@ -13,11 +13,17 @@ from somamba.models.so_mamba.unit import Unit
 from somamba.models.so_mamba.variants import VARIANTS
 
 POOL = SMALL.channels // 2
+LEARNED = ("learned_channel", "learned_token", "learned_unit")
 
 
-def seen_by_the_scan(config, rng):
-    """Features entering the router, the content tokens u, the scan's B and C, and the output Y of one unit."""
+def seen_by_the_scan(config, rng, *, closed=False):
+    """Features entering the router, the content tokens u, the scan's B and C, and the output Y of one unit.
+
+    ``closed`` puts the gates of a learned residency back to where they start.
+    """
     unit = perturb(Unit(config, "rows"))
+    if closed:
+        close(unit.block)
     features = torch.randn(2, 5, 7, config.channels, generator=rng, requires_grad=True)
     seen = {}
     unit.block.mixer.register_forward_pre_hook(lambda _module, args: seen.update(u=args[0]))
@@ -32,8 +38,15 @@ def gradient(value, features):
     return torch.autograd.grad(value, features, cotangent, retain_graph=True)[0]
 
 
-def check_contract(config, rng):
-    features, seen = seen_by_the_scan(config, rng)
+def close(block):
+    """Set the gates to the zeros that they start from."""
+    with torch.no_grad():
+        for parameter in block.residency.parameters():
+            parameter.zero_()
+
+
+def check_contract(config, rng, *, closed=False):
+    features, seen = seen_by_the_scan(config, rng, closed=closed)
     of_content = gradient(seen["u"], features)
     assert of_content[..., :POOL].any()
     assert not of_content[..., POOL:].any(), "the evidence pool reaches the content tokens"
@@ -69,6 +82,21 @@ def test_the_residency_ablation_fails_the_same_check(mix, rng):
         check_contract(config, rng)
 
 
+@pytest.mark.parametrize("kind", LEARNED)
+def test_a_closed_gate_keeps_the_contract_and_an_open_one_breaks_it(kind, rng):
+    config = replace(SMALL, routes=Routes(residency=kind))
+    check_contract(config, rng, closed=True)
+    with pytest.raises(AssertionError, match="the evidence pool reaches the content tokens"):
+        check_contract(config, rng)
+
+
+def test_all_of_the_evidence_is_content_with_full_residency(rng):
+    carrier, evidence = torch.randn(2, 1, 5, 7, SMALL.d_model, generator=rng)
+    block = perturb(OwnershipBlock(replace(SMALL, routes=Routes(residency="full")), "rows"))
+    assert torch.equal(block.content(carrier, evidence), carrier + evidence)
+    assert OwnershipBlock(SMALL, "rows").content(carrier, evidence) is carrier
+
+
 @pytest.mark.usefixtures("without_native")
 def test_the_contract_holds_without_compiled_kernels(rng):
     check_contract(SMALL, rng)
@@ -87,6 +115,9 @@ def reached(config, rng):
         ("without_outlet", {"B", "C", "Y"}),
         ("sor_router", set()),
         ("content_residency", {"u", "B", "C", "Y"}),
+        ("residency_channel", {"u", "B", "C", "Y"}),
+        ("residency_token", {"u", "B", "C", "Y"}),
+        ("residency_unit", {"u", "B", "C", "Y"}),
     ],
 )
 def test_the_evidence_pool_reaches_what_its_routes_say(name, places, rng):

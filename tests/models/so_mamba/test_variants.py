@@ -12,7 +12,7 @@ from somamba.models.so_mamba.variants import VARIANTS
 def test_the_rows_of_the_ablation_tables_are_there():
     assert list(VARIANTS) == [
         "so_mamba", "mamba_regularizer", "sor_router", "without_access", "without_outlet", "content_residency",
-        "tied_decay", "tied_interfaces",
+        "residency_channel", "residency_token", "residency_unit", "so_mamba_adaptive", "tied_decay", "tied_interfaces",
     ]  # fmt: skip
 
 
@@ -29,8 +29,13 @@ def test_the_rows_of_the_ablation_tables_are_there():
 )
 def test_an_ownership_ablation_changes_the_routes_alone(name, routes):
     router, access, outlet, residency = routes
-    switched = Routes(router=router, access=access, outlet=outlet, residency=residency)
+    switched = Routes(router=router, access=access, outlet=outlet, residency="full" if residency else "none")
     assert VARIANTS[name] == replace(SOMambaConfig(), routes=switched)
+
+
+@pytest.mark.parametrize("kind", ["channel", "token", "unit"])
+def test_learned_residency_changes_one_route(kind):
+    assert VARIANTS[f"residency_{kind}"] == replace(SOMambaConfig(), routes=Routes(residency=f"learned_{kind}"))
 
 
 @pytest.mark.parametrize(("name", "tied"), [("tied_decay", "tie_decay"), ("tied_interfaces", "tie_interfaces")])
@@ -50,6 +55,8 @@ def test_what_is_switched_off_costs_no_parameters():
     assert count["so_mamba"] - count["without_access"] == units * access
     assert count["so_mamba"] - count["without_outlet"] == units * outlet
     assert count["so_mamba"] == count["content_residency"]
+    for kind, gates in {"channel": d_model, "token": d_model + 1, "unit": 1}.items():
+        assert count[f"residency_{kind}"] - count["so_mamba"] == units * gates
     assert count["so_mamba"] - count["tied_decay"] == units * d_model * 3
     assert count["so_mamba"] - count["tied_interfaces"] == units * d_model * width
     assert count["sor_router"] < min(count["without_access"], count["without_outlet"])

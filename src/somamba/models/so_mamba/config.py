@@ -3,16 +3,21 @@
 Where the paper is silent a field holds our decision; ``docs/decisions/`` has a page for each, with the evidence.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 from somamba.errors import ConfigError
 from somamba.options import check_at_least, check_words
+
+Residency = Literal["none", "full", "learned_channel", "learned_token", "learned_unit"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Routes:
     """Where the evidence stream G may go (the columns of the ownership ablation)."""
+
+    OLD_VALUES: ClassVar[Mapping[str, Mapping[Any, str]]] = {"residency": {False: "none", True: "full"}}
 
     router: bool = True
     """Split features into carrier L and evidence G. Without it there is no G: a plain Mamba regularizer."""
@@ -20,15 +25,27 @@ class Routes:
     """G modulates the B and C interfaces of the scan."""
     outlet: bool = True
     """G reaches the output through the non-state refinement block."""
-    residency: bool = False
-    """G also feeds the content tokens. Breaks the contract on purpose; for the ablation only."""
+    residency: Residency = "none"
+    """How much of G also feeds the content tokens: ``none`` is the paper's contract and ``full`` the ablation that
+    breaks it. The learned gates start at zero, where they are ``none``: one for each channel of G, one for each token
+    (a linear function of the normed G at that token), or one for the unit."""
 
     def __post_init__(self) -> None:
-        if not self.router and (self.access or self.outlet or self.residency):
+        check_words(self)
+        if not self.router and self.evidence:
             raise ConfigError(
-                "routes.router=false leaves no evidence stream to route; set routes.access, routes.outlet and "
-                "routes.residency to false as well."
+                "routes.router=false leaves no evidence stream to route; set routes.access and routes.outlet to false "
+                "and routes.residency to none as well."
             )
+
+    @property
+    def evidence(self) -> bool:
+        """Whether any route is open to G."""
+        return any(self.is_open(name) for name in ("access", "outlet", "residency"))
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether a route is open; a learned residency is."""
+        return getattr(self, name) not in (False, "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +142,7 @@ class SOMambaConfig:
     output_projection: Literal["merged", "separate"] = "merged"
     """W_o takes the 192-wide read-out itself, or Mamba's own output projection comes first."""
     residency_mix: Literal["sum", "concat"] = "sum"
-    """How G enters the content in the residency ablation: L + G, or a 1x1 of both."""
+    """How all of G enters the content with ``routes.residency: full``: L + G, or a 1x1 of both."""
     scan_orders: tuple[Literal["rows", "rows_reversed", "columns", "columns_reversed"], ...] = ("rows",)
     """Order of the tokens; unit i of a group takes entry i, again from the first when they run out."""
     carry_features: bool = False
@@ -155,6 +172,11 @@ class SOMambaConfig:
             )
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} cannot be split into two role pools; choose an even number.")
+        if self.residency_mix == "concat" and self.routes.residency.startswith("learned"):
+            raise ConfigError(
+                f"residency_mix=concat is for routes.residency=full; a gate ({self.routes.residency}) weighs the G of "
+                "the sum. Choose residency_mix=sum."
+            )
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
 

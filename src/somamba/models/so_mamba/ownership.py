@@ -1,6 +1,6 @@
 """The ownership-aware block: content from L, access and outlet from G (Sec. 2.4, Fig. 1e).
 
-Content  L -> u        access  G -> B', C'        outlet  G -> Y        and never  G -> u
+Content  L -> u        access  G -> B', C'        outlet  G -> Y        and, in the paper's network, never  G -> u
 """
 
 import torch
@@ -11,6 +11,7 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.interface import InterfaceModulation, Modulation
 from somamba.models.so_mamba.mixer import Mixer
 from somamba.models.so_mamba.outlet import Outlet
+from somamba.models.so_mamba.residency import make_residency
 from somamba.models.so_mamba.tokens import tokenize, untokenize
 from somamba.shapes import Grid
 
@@ -43,9 +44,9 @@ class OwnershipBlock(nn.Module):
         routes, d_model = config.routes, config.d_model
         self.order = order
         self.content_norm = nn.LayerNorm(d_model)
-        concat = routes.residency and config.residency_mix == "concat"
+        concat = routes.residency == "full" and config.residency_mix == "concat"
         self.mix = nn.Linear(2 * d_model, d_model) if concat else None
-        self.residency = routes.residency
+        self.residency = make_residency(routes.residency, d_model)
         self.mixer = Mixer(d_model, config.mixer, modulate_raw=config.interface.position == "before_norm")
         self.access = InterfaceModulation(d_model, self.mixer.width, config.interface) if routes.access else None
         self.outlet = Outlet(d_model, config.outlet_ratio) if routes.outlet else None
@@ -67,7 +68,8 @@ class OwnershipBlock(nn.Module):
         return self.merge(features, read, refined)
 
     def content(self, carrier: Grid, evidence: Grid | None) -> Grid:
-        """What is tokenized: L alone. Only the residency ablation adds G."""
-        if not self.residency or evidence is None:
+        """Return what is tokenized: L alone, or L and what `residency` admits of G."""
+        if self.residency is None or evidence is None:
             return carrier
-        return carrier + evidence if self.mix is None else self.mix(torch.cat([carrier, evidence], dim=-1))
+        admitted = self.residency(evidence)
+        return carrier + admitted if self.mix is None else self.mix(torch.cat([carrier, admitted], dim=-1))

@@ -66,7 +66,8 @@ def _is_the_papers(router: nn.Module, block: OwnershipBlock) -> bool:
         and isinstance(block.out_proj, nn.Identity)
         and block.order == "rows"
         and config.backend in ("auto", "native")
-        and not (block.residency or block.mixer.modulate_raw or config.tie_decay or config.tie_interfaces)
+        and block.residency is None
+        and not (block.mixer.modulate_raw or config.tie_decay or config.tie_interfaces)
     )
 
 

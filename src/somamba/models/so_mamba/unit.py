@@ -27,8 +27,7 @@ class Unit(nn.Module):
     def __init__(self, config: SOMambaConfig, order: str) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.channels)
-        routing, routes = config.router, config.routes
-        evidence = routes.access or routes.outlet or routes.residency
+        routing, evidence = config.router, config.routes.evidence
         self.router: Router | Unrouted = (
             Router(config.channels, config.d_model, routing.projection, routing.compaction, evidence=evidence)
             if config.routes.router
