@@ -7,6 +7,7 @@ import pytest
 
 from evaluation.made_gallery import write_gallery
 from evaluation.made_streams import recorded
+from evaluation.test_gates import save
 from report.made_leakage import leakage_rows
 from somamba.cli.main import main
 from somamba.evaluation.leakage_rows import write_leakage
@@ -20,6 +21,7 @@ def files(tmp_path):
     write_gallery(tmp_path / "gallery", size=(20, 20))
     write_leakage(tmp_path / "leakage.csv", leakage_rows())
     write_streams(tmp_path / "streams.npz", recorded())
+    save(tmp_path / "checkpoint", "residency_token")
     return tmp_path
 
 
@@ -31,6 +33,7 @@ def files(tmp_path):
         ["leakage", "leakage.csv"],
         ["spectra", "streams.npz"],
         ["streams", "streams.npz", "--units", "1", "3"],
+        ["gates", "checkpoint", "checkpoint"],
     ],
     ids=" ".join,
 )

@@ -11,18 +11,20 @@ from somamba.evaluation.gallery_files import KeptCase, read_gallery
 from somamba.evaluation.leakage_rows import read_leakage
 from somamba.evaluation.stream_files import read_streams
 from somamba.report.figures.canvas import save_figure
+from somamba.report.figures.gates import gates_figure
 from somamba.report.figures.leakage import leakage_figure
 from somamba.report.figures.reconstructions import ERROR_RANGE, Box, reconstructions_figure
 from somamba.report.figures.streams import spectra_figure, streams_figure
 
-DESCRIPTION = """Draw a figure from files; no network runs, and torch is not needed. The ending of -o decides the
+DESCRIPTION = """Draw a figure from files; no network runs, and only gates need torch. The ending of -o decides the
 format: .png, .pdf or .svg. Learning curves: somamba curve.
 
 examples:
   somamba figure reconstructions gallery --case patient001 --slice 19 -o reconstructions.png
   somamba figure leakage results/leakage/so_mamba.csv results/leakage/without_outlet.csv -o leakage.pdf
   somamba figure spectra streams.npz -o spectra.svg
-  somamba figure streams streams.npz --units 1 6 12 -o streams.png"""
+  somamba figure streams streams.npz --units 1 6 12 -o streams.png
+  somamba figure gates runs/acdc_cpu_x4_adaptive/residency_channel_seed0/best -o gates.png"""
 
 
 class Kind(NamedTuple):
@@ -89,6 +91,16 @@ def _streams_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--units", type=int, nargs="+", metavar="U", help="which, counted from 1; by default six")
 
 
+def _gates_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoints", nargs="+", type=Path, help="checkpoint folders, such as runs/x/best")
+
+
+def _gates(options: argparse.Namespace) -> Any:
+    from somamba.evaluation.gates import read_gates  # imports torch, which the other figures do without
+
+    return gates_figure([read_gates(folder) for folder in options.checkpoints])
+
+
 KINDS = {
     "reconstructions": Kind("reconstructions of one slice and their errors", _reconstruction_options, _reconstructions),
     "leakage": Kind("leakage of state and read-out, unit by unit", _leakage_options, _leakage),
@@ -102,4 +114,5 @@ KINDS = {
         _streams_options,
         lambda options: streams_figure(read_streams(options.file), units=options.units),
     ),
+    "gates": Kind("the gates of learned residency, by unit and channel", _gates_options, _gates),
 }
