@@ -50,7 +50,22 @@ def test_the_recipe_for_raw_scans_is_compact_and_as_varied_as_promised():
     )
 
 
-@pytest.mark.parametrize("path", [path for path in SHIPPED if path.stem != "brain_raw"], ids=lambda path: path.stem)
+def test_the_second_recipe_for_raw_scans_learns_from_estimated_maps_of_whole_heads():
+    (path,) = (path for path in SHIPPED if path.stem == "brain_raw_2")
+    recipe = read_recipe(path)
+    variety = recipe.data.variety
+    assert (recipe.data.dataset, variety.maps, variety.compressed) == ("heads_and_brains", "estimated", 12)
+    assert (variety.acceleration, variety.calibration, variety.coils) == ((2, 10), (12, 32), (4, 32))
+    assert recipe.network.routes.residency
+    assert 4 * sum(p.numel() for p in build_model(recipe).parameters()) < 12e6
+    assert recipe_from_plain(recorded(recipe), source="here") == replace(
+        recipe, data=replace(recipe.data, path="data/acdc")
+    )
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SHIPPED if not path.stem.startswith("brain_raw")], ids=lambda path: path.stem
+)
 def test_every_shipped_recipe_can_be_built_and_is_what_its_name_says(path):
     recipe = read_recipe(path)
     dataset, *_, factor = path.stem.split("_")

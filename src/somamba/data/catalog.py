@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, m4raw, prostate158
+from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, heads, heads_and_brains, m4raw, prostate158
 from somamba.data.splits import ACDC_VALIDATION, divide
 from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
@@ -50,6 +50,8 @@ class Dataset:
     validation: float | frozenset[str] | None
     """See `somamba.data.splits.divide`."""
     terms: Terms
+    stripped: Callable[[str], bool] = lambda _case_id: False
+    """Whether the case of this name shows a brain without its head, which a varied scan may draw around it."""
 
 
 DATASETS = Registry(
@@ -153,6 +155,33 @@ DATASETS = Registry(
             slices=Slices(central=80),
             validation=None,
             terms=TERMS["brain_t1w"],
+            stripped=brain_t1w.is_stripped,
+        ),
+        "heads": Dataset(
+            title="Whole heads and other anatomy of many contrasts and vendors, magnitude",
+            layout="PATH/t1_mprage_prisma3t.npz",
+            find=heads.find,
+            open_case=heads.open_case,
+            kspace=False,
+            size=None,
+            mask="equispaced",
+            slices=Slices(),
+            validation=None,
+            terms=TERMS["heads"],
+        ),
+        "heads_and_brains": Dataset(
+            title="heads and brain_t1w side by side",
+            layout="PATH/heads/t1_mprage_prisma3t.npz and PATH/brain_t1w/sub-01_T1w.nii.gz",
+            find=heads_and_brains.find,
+            open_case=heads_and_brains.open_case,
+            kspace=False,
+            size=None,
+            mask="equispaced",
+            # All slices of a head; of a brain as many as `brain_t1w` has.
+            slices=Slices(central=80),
+            validation=None,
+            terms=TERMS["heads_and_brains"],
+            stripped=heads_and_brains.is_stripped,
         ),
     },
 )

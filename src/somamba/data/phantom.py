@@ -4,7 +4,7 @@ For tests, benchmarks and trying out commands without a data licence.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,24 @@ def _brain_t1w(plan: Plan) -> Written:
     return Written(name, plan.role, image=images)
 
 
+def _heads(plan: Plan) -> Written:
+    images = plan.images()
+    name = {"train": f"t1_head{plan.number}", "val": "t1_mprage_elition3t", "test": "t1_mprage_skyra3t_child"}[
+        plan.role
+    ]
+    plan.root.mkdir(parents=True, exist_ok=True)
+    np.savez(plan.root / f"{name}.npz", x=np.moveaxis(images, 0, -1).astype(np.uint16), spacing=np.ones(2))
+    _text(plan.root / "README.md", "Where the volumes come from.\n")
+    return Written(name, plan.role, image=images)
+
+
+def _heads_and_brains(plan: Plan) -> Written:
+    name, write = ("heads", _heads) if plan.number % 2 else ("brain_t1w", _brain_t1w)
+    for part in ("heads", "brain_t1w"):
+        (plan.root / part).mkdir(parents=True, exist_ok=True)
+    return write(replace(plan, root=plan.root / name))
+
+
 WRITERS: Registry[Callable[[Plan], Written]] = Registry(
     "dataset",
     {
@@ -195,6 +213,8 @@ WRITERS: Registry[Callable[[Plan], Written]] = Registry(
         "m4raw": _m4raw,
         "prostate158": _prostate158,
         "brain_t1w": _brain_t1w,
+        "heads": _heads,
+        "heads_and_brains": _heads_and_brains,
     },
 )
 

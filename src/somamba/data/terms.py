@@ -18,6 +18,17 @@ CC359 = Terms(
     "not stated where we looked; see the Calgary-Campinas site",
     "Souza et al., An open, multi-vendor, multi-field-strength brain MR dataset, NeuroImage 2018",
 )
+BRAIN_T1W = Terms(
+    "CC0",
+    "Bezmaternykh et al., Brain networks connectivity in mild to moderate depression: resting state fMRI study "
+    "with implications to nonpharmacological treatment, Neural Plasticity 2021, "
+    "doi:10.18112/openneuro.ds002748.v1.0.5",
+)
+HEADS = Terms(
+    "CC0, CC BY, MIT, BSD-2, BSD-3 and public domain, by volume: docs/data.md lists them",
+    "the repositories that docs/data.md lists, among them Lesjak et al., Validation of white-matter lesion change "
+    "detection methods on a novel publicly available MRI image database, Neuroinformatics 14, 2016",
+)
 TERMS = {
     "fastmri": FASTMRI,
     "fastmri_multicoil": FASTMRI,
@@ -38,10 +49,7 @@ TERMS = {
         "Adams et al., Prostate158: an expert-annotated 3T MRI dataset and algorithm for prostate cancer detection, "
         "Computers in Biology and Medicine 148, 2022",
     ),
-    "brain_t1w": Terms(
-        "CC0",
-        "Bezmaternykh et al., Brain networks connectivity in mild to moderate depression: resting state fMRI study "
-        "with implications to nonpharmacological treatment, Neural Plasticity 2021, "
-        "doi:10.18112/openneuro.ds002748.v1.0.5",
-    ),
+    "brain_t1w": BRAIN_T1W,
+    "heads": HEADS,
+    "heads_and_brains": Terms(f"{HEADS.licence}; {BRAIN_T1W.licence}", f"{HEADS.citation}; {BRAIN_T1W.citation}"),
 }

@@ -108,6 +108,36 @@ def espirit(
     Raises:
         InputError: k-space that cannot be used, or a centre smaller than one patch.
     """
+    maps, eigenvalues = uncropped_espirit(
+        kspace, calibration_width=calibration_width, kernel=kernel, threshold=threshold, iterations=iterations
+    )
+    return torch.where(eigenvalues > crop, maps, 0)
+
+
+@torch.no_grad()
+def uncropped_espirit(
+    kspace: Tensor,
+    *,
+    calibration_width: int = 24,
+    kernel: int = 6,
+    threshold: int | float = 0.001**0.5,
+    iterations: int = 30,
+) -> tuple[Tensor, Tensor]:
+    """Estimate maps as `espirit` does, but for all pixels, also for those without signal.
+
+    Args:
+        kspace: As in `espirit`, and so are the other arguments.
+        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        kernel: Rows and columns of a patch.
+        threshold: Singular values of the patches, relative to the largest, below which they are noise.
+        iterations: Power iterations.
+
+    Returns:
+        Maps (batch, coils, y, x) and their eigenvalues (batch, 1, y, x). Both are NaN at a pixel of exact zeros.
+
+    Raises:
+        InputError: k-space that cannot be used, or a centre smaller than one patch.
+    """
     region = _central(calibration_region(kspace), kspace.shape, calibration_width)
     if iterations < 1:
         raise InputError(f"iterations={iterations} estimates nothing; choose at least 1.")
@@ -118,7 +148,8 @@ def espirit(
             f"The fully acquired centre to calibrate from is {region.shape[0]}x{region.shape[1]}, the kernel "
             f"{kernel}x{kernel}. Choose kernel from 1 to {min(region.shape)}, or acquire more of the centre."
         )
-    return torch.stack([_maps_of_slice(one, region, kernel, threshold, crop, iterations) for one in kspace])
+    found = [_maps_of_slice(one, region, kernel, threshold, iterations) for one in kspace]
+    return torch.stack([maps for maps, _ in found]), torch.stack([eigenvalues for _, eigenvalues in found])[:, None]
 
 
 def _maps_of_slice(
@@ -126,14 +157,13 @@ def _maps_of_slice(
     region: Region,
     kernel: int,
     threshold: int | float,
-    crop: int | float,
     iterations: int,
-) -> Complex[Tensor, "coils y x"]:
+) -> tuple[Complex[Tensor, "coils y x"], Float[Tensor, "y x"]]:
     calibration = kspace[:, region.rows, region.columns]
     offsets = _patch_projection(calibration, kernel, threshold)
     maps, eigenvalues = _leading_eigenvectors(offsets, _low_resolution(kspace, region), iterations)
     virtual = torch.einsum("c,cyx->yx", _principal_component(calibration).conj(), maps)
-    return torch.where(eigenvalues > crop, maps * torch.exp(-1j * virtual.angle()), 0)
+    return maps * torch.exp(-1j * virtual.angle()), eigenvalues
 
 
 def _patch_projection(calibration: Complex[Tensor, "coils y x"], kernel: int, threshold: int | float) -> Offsets:

@@ -45,6 +45,11 @@ def role_of(number: int) -> Role:
     return "val" if number % PERIOD == PERIOD - 1 else "train"
 
 
+def is_stripped(case_id: str) -> bool:
+    """Whether a case of this name is one of these brains, which have lost their skull and scalp."""
+    return re.fullmatch(r"sub-\d+", case_id) is not None
+
+
 def open_case(entry: Entry) -> Case | LeftOut:
     """Check one volume and return its case."""
     (path,) = entry.files

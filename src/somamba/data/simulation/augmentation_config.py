@@ -25,14 +25,28 @@ class Variety:
     """Turn, mirror, zoom and shift the image, change its contrast and shading."""
     scalp: float | int = 0.75
     """How often a brain without its skull gets fluid, skull and scalp around it."""
+    maps: Literal["true", "estimated"] = "true"
+    """Coil maps as they were drawn, or as ESPIRiT estimates them from the measured calibration lines; the target is
+    then what these maps make of the whole scan, as for a real one. What follows belongs to ``estimated``."""
+    compressed: int = 12
+    """More coils than this are compressed to so many, by what the calibration lines hold."""
+    size: tuple[int, int] = (192, 256)
+    """Rows and columns of a scan, each drawn on its own, multiples of 8."""
+    padded: float | int = 0.15
+    """How often the outer rows or columns of k-space were never acquired, and the image is interpolated."""
+    folded: float | int = 0.1
+    """How often the field of view is smaller than the object, which then folds over along the phase encoding."""
 
     def __post_init__(self) -> None:
         check_words(self)
         if not self.masks:
             raise ConfigError("variety.masks is empty; name equispaced, random or both.")
-        for name, smallest in {"acceleration": 1, "calibration": 1, "coils": 1, "snr": 1e-6}.items():
+        for name, smallest in {"acceleration": 1, "calibration": 1, "coils": 1, "snr": 1e-6, "size": 32}.items():
             low, high = getattr(self, name)
             if not smallest <= low <= high:
                 raise ConfigError(f"variety.{name}=({low}, {high}) must rise, from {smallest:g} at least.")
-        if not 0 <= self.scalp <= 1:
-            raise ConfigError(f"variety.scalp={self.scalp} is a share of the slices, 0 to 1.")
+        for name in ("scalp", "padded", "folded"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"variety.{name}={getattr(self, name)} is a share of the slices, 0 to 1.")
+        if self.compressed < 1:
+            raise ConfigError(f"variety.compressed={self.compressed}; at least 1 coil remains.")

@@ -12,6 +12,7 @@ from torch import Tensor
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation import varied
+from somamba.data.simulation.scanned import scanned
 from somamba.data.simulation.scanner import coil_maps, complex_noise, smooth_phase
 from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.errors import DataError
@@ -40,7 +41,8 @@ def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
 def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
     """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image."""
     if config.variety is not None:
-        return varied(values, config, config.variety, draw)
+        draw_scan = varied if config.variety.maps == "true" else scanned
+        return draw_scan(values, config, config.variety, draw)
     full, maps, target = _measured(values, config) if values.ndim == 3 else _simulated(values, config, draw)
     # Columns a scanner never acquired count as such: they are no measurements of zero.
     acquired = (full != 0).any(dim=0).any(dim=0)
