@@ -9,6 +9,10 @@ class ConfigError(SomambaError, ValueError):
     """A configuration that cannot be built."""
 
 
+class UsageError(ConfigError):
+    """A command line that cannot be understood."""
+
+
 class InputError(SomambaError, ValueError):
     """Data handed to the library that it cannot work with: shape, dtype, size or values."""
 

@@ -1,12 +1,18 @@
 """One way to look things up by name: a read-only mapping that fails helpfully."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from somamba.errors import UnknownNameError
 
 T = TypeVar("T")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence, after a space, that names the known word closest to ``name``; empty if none is close."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 class Registry(Mapping[str, T]):
@@ -19,8 +25,7 @@ class Registry(Mapping[str, T]):
     def __getitem__(self, name: str) -> T:
         if name in self._entries:
             return self._entries[name]
-        close = difflib.get_close_matches(name, self._entries, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, self._entries)
         raise UnknownNameError(f"No {self.kind} is named {name!r}.{hint} Known: {', '.join(self._entries)}.")
 
     def __contains__(self, name: object) -> bool:

@@ -1,6 +1,7 @@
 """Frozen dataclasses from tables of plain values and back: what YAML files, checkpoints and the command line share."""
 
 import argparse
+import re
 from collections.abc import Mapping, Set
 from dataclasses import asdict
 from enum import Enum
@@ -11,6 +12,7 @@ from jsonargparse import ArgumentParser, set_parsing_settings
 
 from somamba.errors import ConfigError
 from somamba.options import modern
+from somamba.registry import did_you_mean
 
 T = TypeVar("T")
 
@@ -18,7 +20,25 @@ T = TypeVar("T")
 def parser_for(program: str, usage: str | None = None) -> ArgumentParser:
     """A parser that raises instead of leaving, and takes the docstrings of fields as help."""
     set_parsing_settings(docstring_parse_attribute_docstrings=True)
-    return ArgumentParser(prog=program, usage=usage, exit_on_error=False)
+    return ArgumentParser(prog=program, usage=usage, exit_on_error=False, allow_abbrev=False)
+
+
+def refusal(source: object, error: Exception, parser: ArgumentParser) -> ConfigError:
+    """The error to raise for one that a parser raised: an unknown name is set beside the known one closest to it.
+
+    Args:
+        source: Where the values come from, for the message.
+        error: What the parser raised.
+        parser: The parser.
+    """
+    text, fields = str(error), {action.dest for action in parser._actions}
+    if found := re.search(r"unrecognized arguments: --([\w.-]+)", text):
+        hint = did_you_mean(f"--{found[1]}", [f"--{name}" for name in fields]).replace("_", "-")
+        return ConfigError(f"{source}: There is no option --{found[1].replace('_', '-')}.{hint}")
+    if found := re.search(r"(?:Group '([\w.]+)' does not accept o|O)ption '([^']+)'", text):
+        name = f"{found[1]}.{found[2]}" if found[1] else found[2]
+        return ConfigError(f"{source}: There is no field {name!r}.{did_you_mean(name, fields)}")
+    return ConfigError(f"{source}: {text}")
 
 
 def add_config(parser: ArgumentParser, default: Any, name: str | None = None, *, skip: Set[str] = frozenset()) -> None:
@@ -41,7 +61,7 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
     try:
         return type(default)(**vars(parser.instantiate(parser.parse_object(modern(default, values)))))
     except (argparse.ArgumentError, TypeError) as error:
-        raise ConfigError(f"{source}: {error}") from None
+        raise refusal(source, error, parser) from None
 
 
 def to_plain(config: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from PIL import Image
 
 from somamba.cli.data import main
 from somamba.data.phantom import write_phantom
-from somamba.errors import DataError, StorageError, UnknownNameError
+from somamba.errors import DataError, StorageError, UsageError
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_show_says_where_it_cannot_write(acdc):
 
 
 def test_unknown_datasets_are_refused(tmp_path):
-    with pytest.raises(UnknownNameError, match="Did you mean 'acdc'"):
+    with pytest.raises(UsageError, match="Did you mean 'acdc'"):
         main(["check", "acd", str(tmp_path)])
 
 

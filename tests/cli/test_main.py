@@ -25,7 +25,7 @@ def run(*arguments, **environment):
 def test_help_names_every_command(arguments, capsys):
     assert main(arguments) == 0
     text = capsys.readouterr().out
-    assert all(name in text and command.summary in text for name, command in COMMANDS.items())
+    assert all(name in text and summary in text for name, summary in COMMANDS.items())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,8 +50,7 @@ def test_a_misspelt_model_is_refused_without_a_traceback(capsys):
 
 
 def test_a_wrong_size_is_explained(capsys):
-    with pytest.raises(SystemExit):
-        main(["cost", "so_mamba", "--size", "big"])
+    assert main(["cost", "so_mamba", "--size", "big"]) == 2
     assert "'big' is not a size; write 320 or 256x218" in capsys.readouterr().err
 
 

@@ -121,14 +121,13 @@ def test_shards_share_the_scans(tmp_path, capsys):
 
 @pytest.mark.parametrize("option", ["--mask=random", "--calibration=8", "--seed=1"])
 def test_how_to_undersample_without_asking_for_it_is_refused(scan, tmp_path, option):
-    with pytest.raises(ConfigError, match="give --accelerate too"):
+    with pytest.raises(ConfigError, match="give --acceleration too"):
         reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), *PLAIN, option])
 
 
-def test_a_shard_that_is_not_one_is_explained(scan, tmp_path, capsys):
-    with pytest.raises(SystemExit):
+def test_a_shard_that_is_not_one_is_explained(scan, tmp_path):
+    with pytest.raises(ConfigError, match="write 3/100"):
         reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), "--shard", "half"])
-    assert "write 3/100" in capsys.readouterr().err
 
 
 def test_a_link_to_another_file_is_refused(tmp_path, capsys):

@@ -117,7 +117,7 @@ def test_a_time_limit_leaves_with_a_code_that_says_try_again(place, tmp_path):
 
 
 def test_wrong_words_are_refused(place, monkeypatch):
-    with pytest.raises(ConfigError, match="grid comes first"):
+    with pytest.raises(ConfigError, match="file comes first: somamba sweep GRID"):
         sweep.main(["--dry-run"])
     with pytest.raises(UnknownNameError, match=r"No run is named 'ful'\. Did you mean 'full'"):
         sweep.main([*place[1], "--only", "ful"])

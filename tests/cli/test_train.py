@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from somamba.inference.checkpoint import read_checkpoint
 from somamba.training.journal import read_journal
 from training.tiny import write_data
 
+RECIPES = Path(__file__).parents[2] / "recipes"
 RECIPE = {
     "network": {"groups": 1, "units": 1, "channels": 16, "d_model": 8, "mixer": {"d_head": 8}},
     "data": {"size": [16, 16]},
@@ -85,9 +87,9 @@ def test_the_printed_config_is_a_recipe(place, capsys, tmp_path):
 
 def test_help_lists_the_fields_of_a_recipe(capsys):
     with pytest.raises(SystemExit):
-        train.main(["--help"])
+        train.main([str(RECIPES / "acdc_x4.yaml"), "--help"])
     text = capsys.readouterr().out
-    for option in ("--resume", "--dry-run", "--optimiser.learning_rate", "--network.mixer.d_state", "Rate at the end"):
+    for option in ("--resume", "--dry-run", "--optimiser.learning-rate", "--network.mixer.d-state", "Rate at the end"):
         assert option in text
 
 
@@ -99,7 +101,7 @@ def test_options_that_do_not_exist_are_refused(place, wrong):
 
 def test_the_recipe_comes_first():
     for arguments in ([], ["--resume"]):
-        with pytest.raises(ConfigError, match="recipe comes first"):
+        with pytest.raises(ConfigError, match="file comes first: somamba train RECIPE"):
             train.main(arguments)
 
 
@@ -140,9 +142,9 @@ def test_sigterm_saves_and_leaves_with_143(place, capsys):
 def test_torchrun_takes_no_option_of_ours_for_its_own(capsys):
     """It abbreviates: an option that begins one of its own is refused or swallowed, wherever it stands."""
     theirs = [option for action in get_args_parser()._actions for option in action.option_strings]
-    for command in (train, evaluate):
+    for command, first in ((train, [str(RECIPES / "acdc_x4.yaml")]), (evaluate, [])):
         with pytest.raises(SystemExit):
-            command.main(["--help"])
+            command.main([*first, "--help"])
         ours = set(re.findall(r"--[\w.-]+", capsys.readouterr().out.split("examples:")[-1].split("\n\n", 1)[1]))
         assert len(ours) > 5
         assert not [(option, own) for option in ours - {"--help"} for own in theirs if own.startswith(option)]

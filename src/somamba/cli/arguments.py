@@ -1,6 +1,136 @@
-"""Arguments that several commands understand in the same way."""
+"""How every command reads its arguments: exact names, helpful refusals, numbers within bounds."""
 
 import argparse
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from somamba.cli.output import clean, complain
+from somamba.errors import UsageError
+from somamba.registry import did_you_mean
+
+MOST_PIXELS = 4096
+"""Largest height or width of an image that a command takes."""
+MOST_THREADS = 1024
+LARGEST_SEED = 2**63 - 1
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that takes exact names only and proposes the nearest one for a name it does not know.
+
+    ``--help`` prints the description as it is written.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options["allow_abbrev"] = False
+        super().__init__(*arguments, **options)
+        self.old_names: dict[str, str] = {}
+
+    def add_old_name(self, old: str, new: str) -> None:
+        """Go on reading an option under a name it had before."""
+        self.old_names[old] = new
+
+    def spelt(self, arguments: Sequence[str]) -> list[str]:
+        """The arguments with old names replaced by today's; each replacement is told on standard error."""
+        words = []
+        for word in arguments:
+            name, equals, value = word.partition("=")
+            if name in self.old_names:
+                complain(f"note: {name} is called {self.old_names[name]} now; the old name is still read.")
+                word = f"{self.old_names[name]}{equals}{value}"
+            words.append(word)
+        return words
+
+    def check(self, arguments: Sequence[str]) -> None:
+        """Refuse arguments that cannot be understood; leave after printing the help they ask for."""
+        self.parse_args(arguments)
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse; what is left over is refused."""
+        options, rest = self.parse_known_args(self.spelt(sys.argv[1:] if args is None else args), namespace)
+        if rest:
+            self.refuse_unknown(rest, options)
+        return options
+
+    def refuse_unknown(self, rest: Sequence[str], options: argparse.Namespace) -> NoReturn:
+        """Refuse arguments that nothing knows."""
+        name = next((word for word in rest if word.startswith("-")), None)
+        if name is None:
+            self.error(f"{' '.join(rest)!r} is one argument too many.")
+        name = name.partition("=")[0]
+        self.error(f"There is no option {name}.{did_you_mean(name, self._names(options))}")
+
+    def error(self, message: str) -> NoReturn:
+        """Raise an error that says what is wrong and where to look; the program prints it and leaves with 2."""
+        message = f"{message[0].upper()}{message[1:]}"
+        raise UsageError(f"{message}{'' if message[-1] in '.?' else '.'} See: {self.prog} --help")
+
+    def _names(self, options: argparse.Namespace) -> list[str]:
+        """Every option of this parser and of the part of it that was chosen."""
+        names = [name for action in self._actions for name in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                chosen = action.choices.get(getattr(options, action.dest, None) or "")
+                names += chosen._names(options) if chosen else []
+        return names
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), known)
+            raise argparse.ArgumentError(action, f"{value!r} is not known.{hint} Choose from {', '.join(known)}.")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        super()._print_message(clean(message), file)
+
+
+class RecipeParser(CommandParser):
+    """The parser of a command whose first argument is a YAML file, and whose other options are fields of it.
+
+    Fields are spelt as options are, ``--batch-size``; ``--batch_size``, as in the file, is read too.
+    """
+
+    def spelt(self, arguments: Sequence[str]) -> list[str]:
+        """The arguments with dashes in all names of options."""
+        words = []
+        for word in super().spelt(arguments):
+            name, equals, value = word.partition("=")
+            if name.startswith("--") and "_" in name:
+                complain(f"note: {name} is spelt {name.replace('_', '-')} now; the old spelling is still read.")
+                word = f"{name.replace('_', '-')}{equals}{value}"
+            words.append(word)
+        return words
+
+    def check(self, arguments: Sequence[str]) -> None:
+        """Refuse arguments about the session that cannot be understood; leave after printing help."""
+        self.divide(arguments)
+
+    def divide(self, arguments: Sequence[str]) -> tuple[Path, argparse.Namespace, list[str]]:
+        """The file, the options about the session, and the rest, which are fields named as in the file."""
+        arguments = self.spelt(arguments)
+        if {"-h", "--help"} & set(arguments[:1]):
+            self.print_help()
+            self.exit(0)
+        if not arguments or arguments[0].startswith("-"):
+            usage = (self.usage or "").replace("%(prog)s", self.prog)
+            self.error(f"the file comes first: {usage}.")
+        options, rest = self.parse_known_args(arguments[1:])
+        return Path(arguments[0]), options, [_as_field(word) for word in rest]
+
+
+def command_parser(command: str, description: str) -> CommandParser:
+    """The parser of one command."""
+    return CommandParser(prog=f"somamba {command}", description=description)
+
+
+def _as_field(word: str) -> str:
+    if not word.startswith("--"):
+        return word
+    name, equals, value = word[2:].partition("=")
+    return f"--{name.replace('-', '_')}{equals}{value}"
 
 
 def image_size(text: str) -> tuple[int, int]:
@@ -10,13 +140,60 @@ def image_size(text: str) -> tuple[int, int]:
         size = int(height), int(width or height)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 320 or 256x218") from error
-    if min(size) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; both numbers must be positive")
+    if not (min(size) >= 1 and max(size) <= MOST_PIXELS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; both numbers must be from 1 to {MOST_PIXELS}")
     return size
 
 
-def teaching_parser(command: str, description: str) -> argparse.ArgumentParser:
-    """A parser whose ``--help`` prints the description as it is written."""
-    return argparse.ArgumentParser(
-        prog=f"somamba {command}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """A type for options that take a whole number within bounds."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}.")
+        return value
+
+    return read
+
+
+def real(least: float | int, most: float | int = math.inf) -> Callable[[str], float]:
+    """A type for options that take a finite number within bounds."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and least <= value <= most):
+            bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of at least {least:g}"
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {bounds}.")
+        return value
+
+    return read
+
+
+count = whole(1)
+threads = whole(1, MOST_THREADS)
+seed = whole(0, LARGEST_SEED)
+acceleration = real(1, 1024)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Read ``y,x,coils`` as words."""
+    return tuple(word.strip() for word in text.split(","))
+
+
+def path(text: str) -> Path:
+    """Read the name of a file or folder."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a file or folder.")
+    return Path(text)
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names in a help text."""
+    return ", ".join(names)

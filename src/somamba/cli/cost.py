@@ -1,14 +1,13 @@
 """``somamba cost``: parameters, multiply-accumulates, seconds and memory of networks."""
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from pathlib import Path
+from argparse import Namespace
 from typing import Any
 
 import torch
-from rich.console import Console
 from rich.progress import track
 
-from somamba.cli.arguments import image_size, teaching_parser
+from somamba.cli.output import make_console, say
+from somamba.cli.parsers.cost import parser
 from somamba.cli.progress import told_progress
 from somamba.errors import InputError
 from somamba.evaluation.cost import Cost, measure_cost
@@ -19,23 +18,6 @@ from somamba.models.zoo import MODELS, build
 from somamba.report.efficiency import check_results, efficiency_table
 from somamba.runtime.provenance import commit, processor
 from somamba.runtime.threads import use_threads
-
-DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
-
-"FLOPs" means different things in different papers, so there are several columns:
-  module MACs          as the SO-Mamba paper counts: convolutions, linear layers, norms and pools
-  FLOPs in the paper   what its Table 3 prints, at 320x320
-  all MACs             every matrix product and convolution that runs, layer or not
-  scan + FFT           the state-space recurrence, which no counter sees, and 5 N log2 N operations for an FFT of N
-                       points, two to a MAC; both by formula
-Beside them the seconds and the memory of one inference, measured in this run on this machine: with --all unless
---no-measure says otherwise (at 320x320 minutes, most of them for the transformers and LMO), else with --measure.
-
-examples:
-  somamba cost so_mamba hifi_mamba --size 256x218
-  somamba cost --all --size 320
-  somamba cost --all --size 320 --no-measure
-  somamba cost so_mamba hifi_mamba --measure --results results/*.csv --csv cost.csv"""
 
 COLUMNS = ("parameters", "module MACs", "all MACs", "scan", "FFT")
 
@@ -48,7 +30,7 @@ def cells(cost: Cost) -> list[str]:
 
 def main(arguments: list[str]) -> None:
     """Parse, count, measure, print."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     if options.all == bool(options.models):
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
     if options.measure is None:
@@ -61,25 +43,12 @@ def main(arguments: list[str]) -> None:
     rows = _count(options)
     if options.csv is not None:
         write_costs(options.csv, rows)
-    print(efficiency_table(rows, results), end="")
-
-
-def _parser() -> ArgumentParser:
-    parser = teaching_parser("cost", DESCRIPTION)
-    parser.add_argument("models", nargs="*", metavar="NAME", help="names from `somamba models`")
-    parser.add_argument("--all", action="store_true", help="every network")
-    parser.add_argument("--size", type=image_size, default=(320, 320), help="image size, 320 or 256x218 (default: 320)")
-    parser.add_argument("--measure", action=BooleanOptionalAction, help="measure seconds and memory as well")
-    parser.add_argument("--repeats", type=int, default=3, help="of the measurement, best counts (default: 3)")
-    parser.add_argument("--threads", type=int, help="threads on the CPU")
-    parser.add_argument("--results", nargs="+", type=Path, default=[], metavar="CSV", help="adds PSNR and SSIM")
-    parser.add_argument("--csv", type=Path, help="write the rows to this file")
-    return parser
+    say(efficiency_table(rows, results), end="")
 
 
 def _count(options: Namespace) -> list[CostRow]:
     names = list(MODELS) if options.all else list(dict.fromkeys(options.models))
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     watched = track(names, "Counting", console=console, transient=True, disable=not console.is_terminal)
     costs = {name: measure_cost(build(name).eval(), options.size) for name in watched}
     measured: dict[str, Measured] = {}

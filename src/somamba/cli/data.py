@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from somamba.cli.output import make_console, say
+from somamba.cli.parsers.data import parser
 from somamba.data.batch import Batch, collate
 from somamba.data.case import Case, Entry, LeftOut, Role
 from somamba.data.catalog import DATASETS
@@ -34,66 +35,11 @@ PANEL = 256
 
 def main(arguments: list[str]) -> None:
     """Parse and run one of the two commands."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     if options.command == "check":
         check(options.name, options.path, quick=options.quick)
     else:
         show(options)
-
-
-def _parser() -> argparse.ArgumentParser:
-    width = max(map(len, DATASETS))
-    known = "\n".join(
-        f"  {name:<{width}}  {entry.title}\n  {'':<{width}}  {entry.layout}" for name, entry in DATASETS.items()
-    )
-    parser = argparse.ArgumentParser(
-        prog="somamba data",
-        description="Look at a dataset before training on it.",
-        epilog=f"datasets, and where their files are expected:\n{known}\n\n"
-        "examples:\n"
-        "  somamba data check acdc data/acdc\n"
-        "  somamba data check fastmri data/fastmri --quick\n"
-        "  somamba data show acdc data/acdc --case patient001 --acceleration 8 -o patient001.png",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command, summary, example in (
-        ("check", "read every case; say what is there, what is left out and why", "somamba data check acdc data/acdc"),
-        (
-            "show",
-            "draw one slice: target, mask, zero-filled, error",
-            "somamba data show acdc data/acdc --case patient001",
-        ),
-    ):
-        one = commands.add_parser(
-            command,
-            help=summary,
-            description=f"{summary[0].upper()}{summary[1:]}.",
-            epilog=f"example:\n  {example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        one.add_argument("name", metavar="NAME", help=f"one of {', '.join(DATASETS)}")
-        one.add_argument("path", metavar="PATH", type=Path, help="folder that holds the official archives, unpacked")
-        _OPTIONS[command](one)
-    return parser
-
-
-def _check_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="read headers only, no slices")
-
-
-def _show_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--case", required=True, metavar="ID", help="which case, such as patient001")
-    parser.add_argument("--slice", type=int, metavar="N", help="which slice; by default the middle one")
-    parser.add_argument("--acceleration", type=float, default=4, metavar="R", help="nominal acceleration (default 4)")
-    parser.add_argument("--protocol", choices=("magnitude", "raw"), default="magnitude", help="default: magnitude")
-    parser.add_argument("--mask", metavar="KIND", help="kind of mask; by default the dataset's")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("case.png"), metavar="OUT.png", help="default: case.png"
-    )
-
-
-_OPTIONS = {"check": _check_options, "show": _show_options}
 
 
 @dataclass
@@ -108,7 +54,7 @@ class Tally:
 
 def check(name: str, path: Path, *, quick: bool) -> None:
     """Walk a dataset and print what is in it; bad files end in an error that names the first."""
-    dataset, console = DATASETS[name], Console()
+    dataset, console = DATASETS[name], make_console()
     listing = dataset.find(path)
     roles = {
         entry.id: role for role, part in divide(listing.entries, dataset.validation, name).items() for entry in part
@@ -116,7 +62,7 @@ def check(name: str, path: Path, *, quick: bool) -> None:
     tallies: dict[Role, Tally] = {"train": Tally(), "val": Tally(), "test": Tally()}
     left_out = Counter(item.reason for item in listing.left_out)
     bad: list[str] = []
-    bar = track(listing.entries, description=f"Reading {name}", console=Console(stderr=True), transient=True)
+    bar = track(listing.entries, description=f"Reading {name}", console=make_console(stderr=True), transient=True)
     for entry in bar:
         try:
             case = dataset.open_case(entry)
@@ -188,7 +134,7 @@ def show(options: argparse.Namespace) -> None:
         picture.save(options.output)
     except (OSError, ValueError) as error:
         raise StorageError(f"The picture cannot be written to {options.output} ({error}). Try -o case.png.") from error
-    print(f"{case.id}, slice {number} of {len(case)}: {summary}; written to {options.output}")
+    say(f"{case.id}, slice {number} of {len(case)}: {summary}; written to {options.output}")
 
 
 def _entry(name: str, path: Path, case: str) -> Entry:

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
-from somamba.cli.arguments import teaching_parser
+from somamba.cli.output import make_console
+from somamba.cli.parsers.demo import parser
 from somamba.durable import replace_file
 from somamba.evaluation.trial import Attempt, Trial, undersample
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
-from somamba.inference.weights import DEFAULT, open_weights
+from somamba.inference.weights import open_weights
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
@@ -22,26 +22,10 @@ ORIGIN = (
     "License 2.0. Research software: not for diagnosis."
 )
 
-DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
-result with the whole scan.
-
-Columns of k-space are left out as by `somamba reconstruct --accelerate`, coil maps are estimated from what is left, and
-every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between the
-images, their errors and spectra.
-
-examples:
-  somamba demo
-  somamba demo --acceleration 6 -o out --weights runs/brain_raw/best"""
-
 
 def main(arguments: list[str]) -> None:
     """Undersample, reconstruct, print, draw."""
-    parser = teaching_parser("demo", DESCRIPTION)
-    parser.add_argument("--acceleration", type=float, default=4.0, help="all columns over those kept (default: 4)")
-    parser.add_argument("--weights", default=DEFAULT, help="by name, or the folder of a checkpoint (default: bundled)")
-    parser.add_argument("-o", "--output", type=Path, default=Path("demo"), help="folder (default: demo)")
-    parser.add_argument("--threads", type=int, help="threads on the CPU")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     use_threads(options.threads)
     scan = open_raw_scan(SAMPLE)
     trial = undersample(scan.kspace(0), Undersampling(acceleration=options.acceleration))
@@ -50,7 +34,7 @@ def main(arguments: list[str]) -> None:
         trained = open_weights(name)
         attempts.append(trial.attempt(method_name(trained.name), trained.model))
     summary = _summary(trial)
-    console = Console()
+    console = make_console()
     console.print(f"{summary}.", soft_wrap=True)
     console.print(_table(attempts))
     for path in _write(options.output, trial, attempts, summary):

@@ -6,11 +6,11 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from somamba.cli.arguments import teaching_parser
+from somamba.cli.output import make_console
+from somamba.cli.parsers.doctor import parser
 from somamba.extras import installed
 from somamba.native import library
 from somamba.scan.backends import BACKENDS
@@ -18,20 +18,14 @@ from somamba.scan.choice import Backends, Request
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 
-DESCRIPTION = """Say what somamba found on this machine: versions, threads, vector instructions, optional parts,
-and for CPU and GPU which scan backend runs, and why the others do not.
-
-example:
-  somamba doctor"""
-
 PACKAGES = ("somamba", "torch", "numpy", "h5py", "nibabel", "scikit-image", "safetensors")
 EXTRAS = {"mamba_ssm": "cuda", "matplotlib": "report"}
 
 
 def main(arguments: list[str]) -> None:
     """Parse, look, print."""
-    teaching_parser("doctor", DESCRIPTION).parse_args(arguments)
-    console = Console()
+    parser().parse_args(arguments)
+    console = make_console()
     console.print(_facts())
     for device in ["cpu"] + (["cuda"] if torch.cuda.is_available() else []):
         console.print(_backends("Scan backends", BACKENDS, device))

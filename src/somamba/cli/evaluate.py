@@ -1,13 +1,14 @@
 """``somamba evaluate CHECKPOINT``: PSNR, SSIM and NMSE of a trained model on one split of a dataset."""
 
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
+from argparse import Namespace
 
-from somamba.cli.measurement import asked_examination, measurement_parser
+from somamba.cli.measurement import asked_examination
+from somamba.cli.output import say
+from somamba.cli.parsers.evaluate import parser
 from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
 from somamba.evaluation.examination import Examination, Examined, examine
-from somamba.evaluation.gallery import CASES, GalleryRequest
+from somamba.evaluation.gallery import GalleryRequest
 from somamba.evaluation.rows import write_rows
 from somamba.inference.trained import Trained, open_model
 from somamba.runtime.processes import World, joined
@@ -15,32 +16,17 @@ from somamba.runtime.threads import use_threads
 
 UNITS = {"psnr": " dB"}
 
-DESCRIPTION = """Measure a model on one split of a dataset: PSNR, SSIM and NMSE of every slice, their mean for a case,
-then mean and standard deviation over cases.
-
-PSNR and SSIM are scikit-image's, with the largest value of the target as data range and SSIM's default window (7x7
-uniform, sample covariance). In protocol magnitude the reconstruction is cut to [0, 1] first.
-
-With --keep the images of the first cases go to a folder, a gallery, from which `somamba figure` and `somamba report`
-draw. Evaluate several methods with the same folder to compare them.
-
-examples:
-  somamba evaluate zero_filled --dataset acdc --data data/acdc --split val --acceleration 8
-  somamba evaluate runs/acdc_x4/best --dataset acdc --data data/acdc --csv results/so_mamba_acdc_x4.csv
-  somamba evaluate weights/so_mamba_acdc_x4 --dataset acdc --data data/acdc --split val --keep gallery
-  torchrun --nproc-per-node 2 -m somamba evaluate runs/acdc_x4/best --dataset acdc --data data/acdc"""
-
 
 def main(arguments: list[str]) -> None:
     """Parse, evaluate (under ``torchrun`` together with the other processes), print, write."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     use_threads(options.threads)
     trained = open_model(options.checkpoint)
     examination = asked_examination(trained, options)
     with joined(options.device) as world:
         examined = _examine(trained, examination, options, world)
         if world.leads:
-            print(describe(examined))
+            say(describe(examined))
             if options.csv is not None:
                 write_rows(options.csv, examined.rows())
 
@@ -57,15 +43,6 @@ def describe(examined: Examined) -> str:
     for name, (mean, std) in summary(results).items():
         lines.append(f"  {name.upper():<5} {mean:.4f} ± {std:.4f}{UNITS.get(name, '')}")
     return "\n".join(lines)
-
-
-def _parser() -> ArgumentParser:
-    parser = measurement_parser("evaluate", DESCRIPTION)
-    parser.add_argument("--batch-size", type=int, default=1, help="slices computed together")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the images of the first cases in a gallery")
-    parser.add_argument("--keep-cases", type=int, default=CASES, metavar="N", help=f"how many (default: {CASES})")
-    parser.add_argument("--label", help="how the gallery calls the method; by default the name of the model")
-    return parser
 
 
 def _examine(trained: Trained, examination: Examination, options: Namespace, world: World) -> Examined:

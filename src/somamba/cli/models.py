@@ -1,36 +1,24 @@
 """``somamba models``: the networks that can be built, with their size and cost."""
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from somamba.cli.arguments import image_size, teaching_parser
 from somamba.cli.cost import COLUMNS, cells
+from somamba.cli.output import make_console
+from somamba.cli.parsers.models import parser
 from somamba.evaluation.cost import measure_cost
 from somamba.models.zoo import MODELS, build
-
-DESCRIPTION = """List the networks that can be built by name.
-
-With --cost every network runs once on an empty image, to count its multiply-accumulates (MACs);
-`somamba cost --help` explains the columns.
-
-examples:
-  somamba models
-  somamba models --cost --size 128"""
 
 
 def main(arguments: list[str]) -> None:
     """Parse, build each network, print."""
-    parser = teaching_parser("models", DESCRIPTION)
-    parser.add_argument("--cost", action="store_true", help="count the MACs of each network as well")
-    parser.add_argument("--size", type=image_size, default=(320, 320), help="image size for --cost (default: 320)")
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     table = Table(title=f"MACs of one {options.size[0]}x{options.size[1]} image" if options.cost else None)
     table.add_column("name", no_wrap=True)
     for column in COLUMNS if options.cost else COLUMNS[:1]:
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("what it is")
-    console = Console()
+    console = make_console()
     for name, entry in track(
         MODELS.items(), "Counting", console=console, transient=True, disable=not console.is_terminal
     ):

@@ -2,13 +2,14 @@
 
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Column, Table
 
+from somamba.cli.output import complain, make_console, say
+from somamba.cli.parsers.sweep import parser
 from somamba.cli.train import RESUMABLE
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
@@ -24,39 +25,23 @@ from somamba.training.sweep import Ending, Watcher, prepare_runs, sweep
 # What a machine decides and a result does not: left out of the command that a summary names.
 LOCAL = ("--data.path", "--data.cache", "--machine.")
 
-DESCRIPTION = """Train the runs of a grid one after another, under one budget, and measure each on the validation cases.
-
-A grid is a YAML file: a base recipe, minutes of training for every run (or none: then the recipe's epochs decide), and
-a list of runs, each with a name and what it does differently. Every field of a recipe is an option, for all runs.
-OUTPUT/NAME is a run like any other; its rows are in val.csv, and OUTPUT/GRID.csv has a line for each finished one.
-
-Started again, a sweep skips what is finished and resumes what was stopped; a run that failed is reported, tried again
-the next time, and does not keep the others from running. machine.max_minutes bounds the session, not the runs.
-Exit code: 0 when all runs are finished, 2 when one failed, 75 at the time limit, 128 + signal after a signal.
-
-examples:
-  somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path data/acdc --dry-run
-  somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path data/acdc --output runs/methods
-  somamba sweep recipes/acdc_cpu_x4_ownership.yaml --data.path data/acdc --seed 1 --output runs/seed1
-  somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership"""
-
 
 def main(arguments: list[str]) -> None:
     """Parse, check everything, then train or tell; leave with 0 only when every run is finished."""
     grid, options = parse(arguments)
     runs = prepare_runs(grid, options.output)
     chosen = [run for run in runs if run.name in options.only]
-    console = Console()
+    console = make_console()
     if options.dry_run:
         console.print(plan_table(chosen))
-        print(_time_left(chosen))
+        say(_time_left(chosen))
         return
     keep_pages(4096)
     if sys.stdout.isatty():
         with live_board(chosen, console) as watch:
             ending = sweep(chosen, watch=_with_summary(watch, runs, options))
     else:
-        watch = plain_board(chosen, lambda text: print(text, flush=True))
+        watch = plain_board(chosen, say)
         ending = sweep(chosen, watch=_with_summary(watch, runs, options))
     rows = keep_summary(options.summary, runs, options.command)
     if rows:
@@ -66,26 +51,9 @@ def main(arguments: list[str]) -> None:
 
 def parse(arguments: list[str]) -> tuple[Grid, Namespace]:
     """The grid, and the options about the session: output, only, dry_run; with them the summary and its command."""
-    session = ArgumentParser(
-        prog="somamba sweep",
-        usage="%(prog)s GRID [--output FOLDER] [--only NAME ...] [--dry-run] [--FIELD VALUE ...]",
-        description=DESCRIPTION,
-        formatter_class=RawDescriptionHelpFormatter,
-        add_help=False,
-        allow_abbrev=False,
-    )
-    session.add_argument("--output", type=Path, help="folder of the sweep; by default runs/ and the name of the grid")
-    session.add_argument("--only", nargs="+", metavar="NAME", help="only these runs")
-    session.add_argument("--dry-run", action="store_true", help="check everything and say what would be done")
-    if {"-h", "--help"} & set(arguments):
-        print(session.format_help(), "somamba train --help lists the fields.", sep="\n")
-        sys.exit(0)
-    if not arguments or arguments[0].startswith("-"):
-        raise ConfigError("The grid comes first: somamba sweep recipes/acdc_cpu_x4_methods.yaml --data.path FOLDER")
     if announced_size() > 1:
         raise ConfigError("somamba sweep trains in one process. Under torchrun, train its runs by somamba train.")
-    path = Path(arguments[0])
-    options, fields = session.parse_known_args(arguments[1:])
+    path, options, fields = parser().divide(arguments)
     grid = read_grid(path, fields)
     options.output = options.output or Path("runs", path.stem)
     options.summary = options.output / f"{path.stem}.csv"
@@ -103,6 +71,8 @@ def command(path: Path, fields: Sequence[str]) -> str:
         skip = skip and not word.startswith("--")
         if word.startswith("--"):
             skip = word.startswith(LOCAL)
+            name, equals, value = word.partition("=")
+            word = f"{name.replace('_', '-')}{equals}{value}"
         if not skip:
             words.append(shlex.quote(word))
     return " ".join(words)
@@ -142,10 +112,10 @@ def _with_summary(watch: Watcher, runs: Sequence[Run], options: Namespace) -> Wa
 def _leave(runs: Sequence[Run], folder: Path, ending: Ending) -> None:
     """Say how it ended, in words and by the exit code."""
     for name, reason in ending.failures.items():
-        print(f"somamba: run {name!r} failed: {reason}", file=sys.stderr)
+        complain(f"run {name!r} failed: {reason}")
     finished = sum(standing(run).state == "finished" for run in runs)
     then = " The same command goes on." if finished < len(runs) else ""
-    print(f"{finished} of {len(runs)} runs are finished: {folder}.{then}")
+    say(f"{finished} of {len(runs)} runs are finished: {folder}.{then}")
     if ending.reason != "finished":
         sys.exit(RESUMABLE if ending.signal is None else 128 + ending.signal)
     if ending.failures:

@@ -17,7 +17,7 @@ from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
 from somamba.options import modern
-from somamba.settings import add_config, flat, from_plain, parser_for, to_plain
+from somamba.settings import add_config, flat, from_plain, parser_for, refusal, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
 LOCAL = ("path", "cache")
@@ -141,14 +141,14 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
         overrides: Options such as ``--optimiser.learning_rate=1e-4``; they come last.
         changes: Tables like that of the file, whose values replace the file's, those of later ones first.
     """
-    model = _model_named_in(path, overrides, changes)
+    model = asked_model(path, overrides, changes)
     layers = [yaml.safe_dump(_modern(table, model)) for table in (read_yaml(path), *changes) if table]
     arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
     parser = recipe_parser(model)
     try:
         values = vars(parser.instantiate(parser.parse_args(arguments)))
     except (argparse.ArgumentError, TypeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        raise refusal(path, error, parser) from None
     return Recipe(**{name: value for name, value in values.items() if name != "config"})
 
 
@@ -158,8 +158,8 @@ def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {**values, "network": modern(MODELS[model].config, network)} if isinstance(network, Mapping) else {**values}
 
 
-def _model_named_in(path: Path, overrides: Sequence[str], changes: Sequence[Mapping[str, Any]]) -> str:
-    """The model that is asked for: its fields must be known before the rest can be parsed."""
+def asked_model(path: Path, overrides: Sequence[str] = (), changes: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The name of the model that is asked for: its fields must be known before the rest can be parsed."""
     first = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     first.add_argument("--model")
     try:
@@ -180,7 +180,7 @@ def recipe_from_plain(values: Mapping[str, Any], *, source: str) -> Recipe:
     try:
         return Recipe(network=network, **vars(parser.instantiate(parser.parse_object(rest))))
     except (argparse.ArgumentError, TypeError) as error:
-        raise ConfigError(f"{source}: {error}") from None
+        raise refusal(source, error, parser) from None
 
 
 def recorded(recipe: Recipe) -> dict[str, Any]:

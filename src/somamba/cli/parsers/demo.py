@@ -1,0 +1,31 @@
+"""What ``somamba demo`` takes."""
+
+from pathlib import Path
+
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, path, threads
+from somamba.cli.declared import WEIGHTS
+
+DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
+result with the whole scan.
+
+Columns of k-space are left out as by `somamba reconstruct --accelerate`, coil maps are estimated from what is left, and
+every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between the
+images, their errors and spectra.
+
+examples:
+  somamba demo
+  somamba demo --acceleration 6 -o out --weights runs/brain_raw/best"""
+
+
+def parser() -> CommandParser:
+    """The options of the command."""
+    parser = command_parser("demo", DESCRIPTION)
+    parser.add_argument(
+        "--acceleration", type=acceleration, default=4.0, help="all columns over those kept (default: 4)"
+    )
+    parser.add_argument(
+        "--weights", default=WEIGHTS, help="by name, or the folder of a checkpoint (default: %(default)s)"
+    )
+    parser.add_argument("-o", "--output", type=path, default=Path("demo"), help="folder (default: demo)")
+    parser.add_argument("--threads", type=threads, help="threads on the CPU")
+    return parser

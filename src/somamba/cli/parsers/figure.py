@@ -1,0 +1,72 @@
+"""What ``somamba figure`` takes."""
+
+from somamba.cli.arguments import CommandParser, command_parser, path, real, whole
+from somamba.cli.declared import ERROR_RANGE
+
+DESCRIPTION = """Draw a figure from files; no network runs, and only gates need torch. The ending of -o decides the
+format: .png, .pdf or .svg. Learning curves: somamba curve.
+
+examples:
+  somamba figure reconstructions gallery --case patient001 --slice 19 -o reconstructions.png
+  somamba figure leakage results/leakage/so_mamba.csv results/leakage/without_outlet.csv -o leakage.pdf
+  somamba figure spectra streams.npz -o spectra.svg
+  somamba figure streams streams.npz --units 1 6 12 -o streams.png
+  somamba figure gates runs/acdc_cpu_x4_adaptive/residency_channel_seed0/best -o gates.png"""
+
+
+KINDS = {
+    "reconstructions": "reconstructions of one slice and their errors",
+    "leakage": "leakage of state and read-out, unit by unit",
+    "spectra": "radial power spectra of L and G of every unit",
+    "streams": "the carrier L and the evidence G of some units as pictures",
+    "gates": "the gates of learned residency, by unit and channel",
+}
+
+
+def parser() -> CommandParser:
+    """The options of the command, kind by kind."""
+    parser = command_parser("figure", DESCRIPTION)
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    for name, summary in KINDS.items():
+        one = kinds.add_parser(name, help=summary, description=f"Draw {summary}.")
+        _ADD[name](one)
+        one.add_argument("-o", "--output", type=path, required=True, metavar="FILE", help=".png, .pdf or .svg")
+    return parser
+
+
+def _add_reconstructions(parser: CommandParser) -> None:
+    parser.add_argument("gallery", type=path, help="folder that somamba evaluate --keep wrote")
+    parser.add_argument("--case", help="which case (default: the first)")
+    parser.add_argument("--slice", type=whole(0), metavar="N", help="which slice (default: median zero-filled PSNR)")
+    parser.add_argument(
+        "--box", type=whole(0), nargs=3, metavar=("Y", "X", "SIZE"), help="part to enlarge, in pixels (default: chosen)"
+    )
+    parser.add_argument(
+        "--error-range", type=real(1e-6, 1e6), default=ERROR_RANGE, help="top of the colours (default: %(default)s)"
+    )
+
+
+def _add_leakage(parser: CommandParser) -> None:
+    parser.add_argument("files", nargs="+", type=path, help="CSV files written by somamba leakage")
+
+
+def _add_spectra(parser: CommandParser) -> None:
+    parser.add_argument("file", type=path, help="file written by somamba streams")
+
+
+def _add_streams(parser: CommandParser) -> None:
+    _add_spectra(parser)
+    parser.add_argument("--units", type=whole(1), nargs="+", metavar="U", help="which, counted from 1 (default: six)")
+
+
+def _add_gates(parser: CommandParser) -> None:
+    parser.add_argument("checkpoints", nargs="+", type=path, help="checkpoint folders, such as runs/x/best")
+
+
+_ADD = {
+    "reconstructions": _add_reconstructions,
+    "leakage": _add_leakage,
+    "spectra": _add_spectra,
+    "streams": _add_streams,
+    "gates": _add_gates,
+}

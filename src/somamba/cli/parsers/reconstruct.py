@@ -1,0 +1,64 @@
+"""What ``somamba reconstruct`` takes."""
+
+import re
+from argparse import ArgumentTypeError
+
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, path, seed, threads, whole
+from somamba.cli.declared import ENGINES, MASKS, WEIGHTS, WRITERS
+from somamba.cli.parsers.inspect import add_choices
+
+DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
+.hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
+
+What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; coil maps
+are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one at a time. Results say inside how
+they were made. Of several files, those whose result is there and was made from the same scan with the same weights and
+options are skipped, and a bad one does not stop the others. With --accelerate a fully sampled scan is undersampled
+first, and PSNR and SSIM against the full image are given for the network and for zero-filling; the full image is merged
+by the same coil maps.
+Exit code: 0 when all is there, 2 when anything failed.
+
+examples:
+  somamba reconstruct scan.h5 -o scan_reconstructed.nii.gz
+  somamba reconstruct full.npy -o full_x4.png --accelerate 4
+  somamba reconstruct ksp.cfl -o image.h5 --maps maps.cfl --weights runs/x/best
+  somamba reconstruct scans/ -o images/ --format h5 --format png
+  somamba reconstruct scans/*.h5 -o images/ --shard $SLURM_ARRAY_TASK_ID/100      (with sbatch --array=1-100)"""
+
+
+def parser() -> CommandParser:
+    """The options of the command."""
+    parser = command_parser("reconstruct", DESCRIPTION)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scans, patterns such as 'scans/*.h5', or folders")
+    parser.add_argument("-o", "--output", required=True, type=path, help="a file, for one scan, or a folder")
+    parser.add_argument(
+        "--weights",
+        default=WEIGHTS,
+        help="bundled weights by name, the folder of a checkpoint, or zero_filled (default: %(default)s)",
+    )
+    parser.add_argument("--format", action="append", choices=WRITERS, help="in a folder; may be repeated (default: h5)")
+    add_choices(parser)
+    parser.add_argument(
+        "--acceleration", type=acceleration, metavar="R", help="undersample a fully sampled scan, and compare"
+    )
+    parser.add_old_name("--accelerate", "--acceleration")
+    parser.add_argument("--mask", choices=MASKS, help="how --acceleration samples (default: equispaced columns)")
+    parser.add_argument("--calibration", type=whole(0), metavar="LINES", help="columns it keeps around the centre")
+    parser.add_argument("--seed", type=seed, help="seed of a random mask (default: 0)")
+    parser.add_argument(
+        "--no-prewhitening", action="store_true", help="leave the coils of a file with a noise scan alone"
+    )
+    parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
+    parser.add_argument("--again", action="store_true", help="make again what is there")
+    parser.add_argument("--shard", type=_shard, metavar="I/N", help="only the I-th of N parts, I from 1 to N")
+    parser.add_argument("--engine", choices=ENGINES, default="local", help="ray: spread over a Ray cluster")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
+    parser.add_argument("--threads", type=threads, help="threads on the CPU")
+    return parser
+
+
+def _shard(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+    if match is None:
+        raise ArgumentTypeError(f"{text!r} is not a part; write 3/100 for the third of a hundred")
+    return int(match[1]), int(match[2])

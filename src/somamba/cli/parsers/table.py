@@ -1,0 +1,37 @@
+"""What ``somamba table`` takes."""
+
+from somamba.cli.arguments import CommandParser, command_parser, path
+from somamba.evaluation.rows import METRICS
+from somamba.report.formats import FORMATS
+from somamba.report.tables import LAYOUTS
+
+LEAKAGE, SWEEP = "leakage", "sweep"
+
+DESCRIPTION = """Print result files as a table like the paper's: mean and standard deviation over cases, best in bold.
+
+Methods share a column only if they were measured on the same cases through the same masks. Layout leakage (Table 5)
+takes files of `somamba leakage`; files of `somamba evaluate` among them add the PSNR. Layout sweep takes the summary
+that `somamba sweep` writes: budget, steps reached, speed and scores of each run.
+
+examples:
+  somamba table results/*.csv
+  somamba table results/*.csv --format latex --layout blocks
+  somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership
+  somamba table results/leakage/*.csv runs/acdc_cpu_x4_leakage/*/val.csv --layout leakage
+  somamba table runs/acdc_cpu_x4_methods/acdc_cpu_x4_methods.csv --layout sweep
+  somamba table results/*.csv --format csv --metrics psnr ssim nmse"""
+
+
+def parser() -> CommandParser:
+    """The options of the command."""
+    parser = command_parser("table", DESCRIPTION)
+    parser.add_argument("files", nargs="+", type=path, help="CSV files written by somamba evaluate, leakage or sweep")
+    parser.add_argument("--format", choices=list(FORMATS), default="markdown", help="default: markdown")
+    parser.add_argument(
+        "--layout",
+        choices=[*LAYOUTS, LEAKAGE, SWEEP],
+        default="columns",
+        help="accelerations as columns or as blocks, routes ticked, leakage, or runs of a sweep (default: columns)",
+    )
+    parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["psnr", "ssim"], help="default: psnr ssim")
+    return parser

@@ -1,0 +1,31 @@
+"""What ``somamba train`` takes."""
+
+from somamba.cli.arguments import RecipeParser, path
+
+DESCRIPTION = """Train a model as a recipe says. A recipe is a YAML file; every field of it is an option as well.
+
+The run is a folder: last/ to resume from, best/ the weights of the best validation, journal.jsonl. A run that was
+stopped, killed or ran out of disk goes on with --resume and ends with the same bytes as one never interrupted.
+Exit code: 0 when the training is complete, 75 at its time limit, 128 + signal after a signal.
+
+examples:
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --dry-run
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --optimiser.learning_rate 4e-4 --output runs/slower
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --resume
+  torchrun --nproc-per-node 2 -m somamba train recipes/acdc_x4.yaml --data.path data/acdc"""
+
+
+def parser() -> RecipeParser:
+    """The options about the session; the others are fields of the recipe."""
+    parser = RecipeParser(
+        prog="somamba train",
+        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--dry-run] [--print-config] [--FIELD VALUE ...]",
+        description=DESCRIPTION,
+        add_help=False,
+    )
+    parser.add_argument("--output", type=path, help="folder of the run (default: runs/ and the name of the recipe)")
+    parser.add_argument("--resume", action="store_true", help="go on from the run's last checkpoint, if there is one")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done, and how long")
+    parser.add_argument("--print-config", action="store_true", help="print every field with its value, and leave")
+    parser.add_argument("-h", "--help", action="store_true", help="after RECIPE: every field that it may set")
+    return parser
