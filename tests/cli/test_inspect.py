@@ -50,8 +50,8 @@ def test_several_files_are_all_looked_at(scan, tmp_path, capsys):
     assert "every 4th column" in out
 
 
-def test_the_real_brain_is_described(shared_data, capsys):
-    main([str(shared_data / "raw_kspace" / "brain_13coil_flip4.npy")])
+def test_the_real_brain_is_described(scanner_file, capsys):
+    main([str(scanner_file)])
     out = capsys.readouterr().out
     assert rows(out)["coils"] == "13"
     assert "The zero frequency was the first sample" in " ".join(out.split())

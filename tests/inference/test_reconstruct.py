@@ -183,8 +183,8 @@ def test_bart_and_somamba_see_the_same_image(shared_data):
     assert np.linalg.norm(estimated - given) < 0.02 * np.linalg.norm(given)
 
 
-def test_the_real_brain_is_undersampled_and_reconstructed(shared_data, tmp_path):
-    scan = open_raw_scan(shared_data / "raw_kspace" / "brain_13coil_flip4.npy")
+def test_the_real_brain_is_undersampled_and_reconstructed(scanner_file, tmp_path):
+    scan = open_raw_scan(scanner_file)
     seen = []
     made = reconstruct(scan, tiny(tmp_path), undersampling=Undersampling(acceleration=4), watch=seen.append)
     assert made.images.shape == (1, 224, 224)

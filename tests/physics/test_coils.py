@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from sigpy.mri.app import EspiritCalib
 
 from promises import complex_normal
 from somamba.errors import InputError
@@ -103,8 +104,7 @@ def test_maps_agree_with_bart(bart):
 
 
 def test_maps_agree_with_sigpy_on_a_real_scan(brain):
-    calibration = pytest.importorskip("sigpy.mri").app.EspiritCalib
-    reference = calibration(brain[0].numpy(), thresh=0.001**0.5, crop=0.8, max_iter=30, show_pbar=False).run()
+    reference = EspiritCalib(brain[0].numpy(), thresh=0.001**0.5, crop=0.8, max_iter=30, show_pbar=False).run()
     maps = espirit(brain)
     match = agreement(maps, torch.from_numpy(reference)[None], bright(ifft2c(brain)))
     assert match.min() > 0.99

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from promises import complex_normal, dense
 from somamba.errors import ConfigError, InputError, UnknownNameError
+from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.consistency import (
     CONSISTENCIES,
     HardConsistency,
@@ -20,6 +21,7 @@ from somamba.physics.consistency import (
     soften,
 )
 from somamba.physics.encoding import encoding
+from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import equispaced, golden_radial
 
 MASK = torch.rand(2, 1, 7, 6, generator=torch.Generator().manual_seed(2)) < 0.5
@@ -161,6 +163,19 @@ def test_it_agrees_with_bart(bart):
     A, expected = encoding(bart("mask").real, bart("maps")), bart("pics_l2")
     found = proximal(torch.zeros_like(expected), bart("kspu"), A, 0.001, iterations=30)
     assert (found - expected).norm() < 1e-4 * expected.norm()
+
+
+def test_it_solves_the_normal_equations_of_a_real_scan(sample):
+    """The matrix of the system is written out, column by column, and solved without iterations."""
+    kspace = sample[None, :, 104:120, 104:120].to(torch.complex128)
+    maps = ifft2c(kspace) / root_sum_of_squares(ifft2c(kspace))
+    A = encoding(equispaced(16, 2).tensor(), maps)
+    columns = A(torch.eye(256, dtype=torch.complex128).reshape(256, 1, 16, 16)).flatten(1).mT
+    y = A.factors[0](kspace)
+    matrix = columns.mH @ columns + 0.01 * torch.eye(256)
+    expected = torch.linalg.solve(matrix, columns.mH @ y.flatten()).reshape(1, 1, 16, 16)
+    found = proximal(torch.zeros_like(expected), y, A, 0.01, iterations=500, tolerance=1e-12)
+    assert (found - expected).norm() < 1e-9 * expected.norm()
 
 
 def test_stopping_before_the_tolerance_is_logged(rng, caplog):

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 import torch
 from torch import Tensor
 
@@ -14,6 +13,7 @@ from somamba.scan.inputs import ScanInputs, ScanOutput
 Arguments = dict[str, Tensor]
 Run = Callable[..., ScanOutput]
 
+GOLDEN_FOLDER = Path(__file__).parents[1] / "data" / "golden"
 GOLDEN = ("mamba3_mimo_small", "mamba3_mimo_paper_shape", "mamba3_mimo_full_rotary")
 HEADS_FIRST = ("dt", "adt", "trap")
 """Arguments that the golden files and the official kernel hold as (batch, heads, tokens)."""
@@ -116,12 +116,9 @@ def agrees(result: Arguments, oracle: Arguments, *, out: float, gradient: float,
     assert not wrong, wrong
 
 
-def golden_case(folder: Path, name: str) -> tuple[Arguments, Tensor, Arguments]:
+def golden_case(name: str) -> tuple[Arguments, Tensor, Arguments]:
     """Arguments, cotangent and expected results of one file of the official PyTorch reference, in our axes."""
-    path = folder / f"{name}.npz"
-    if not path.is_file():
-        pytest.skip(f"golden file {path.name} is not beside the folder that SOMAMBA_DATA names")
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(GOLDEN_FOLDER / f"{name}.npz", allow_pickle=False) as file:
         arrays = {key: torch.from_numpy(file[key]) for key in file.files}
     for key in HEADS_FIRST:
         arrays[key], arrays[f"grad_{key}"] = arrays[key].transpose(1, 2), arrays[f"grad_{key}"].transpose(1, 2)

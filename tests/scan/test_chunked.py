@@ -3,7 +3,16 @@
 import pytest
 import torch
 
-from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, random_arguments, to
+from scan.made import (
+    GOLDEN,
+    agrees,
+    cotangent_of,
+    differentiate,
+    forget_single_turn,
+    golden_case,
+    random_arguments,
+    to,
+)
 from somamba.scan.chunked import BLOCK, CHUNK, scan_chunked
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
@@ -19,8 +28,8 @@ def compare(arguments, *, tolerance=1e-9, **options):
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_golden_output_and_gradients(golden, name):
-    arguments, cotangent, expected = golden(name)
+def test_golden_output_and_gradients(name):
+    arguments, cotangent, expected = golden_case(name)
     agrees(differentiate(scan_chunked, arguments, cotangent), expected, out=1e-9, gradient=1e-9)
 
 

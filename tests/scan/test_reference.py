@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from scan.made import GOLDEN, agrees, differentiate, random_arguments
+from scan.made import GOLDEN, agrees, differentiate, golden_case, random_arguments
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_golden_output_and_gradients(golden, name):
-    arguments, cotangent, expected = golden(name)
+def test_golden_output_and_gradients(name):
+    arguments, cotangent, expected = golden_case(name)
     agrees(differentiate(scan_reference, arguments, cotangent), expected, out=1e-9, gradient=1e-9)
 
 

@@ -113,10 +113,9 @@ def test_maps_may_come_from_a_file_of_their_own_and_must_fit(tmp_path):
         open_raw_scan(saved(tmp_path, stack()), maps=tmp_path / "maps.npy")
 
 
-def test_the_real_uncentred_brain_is_centred_and_upright(shared_data):
-    path = shared_data / "raw_kspace" / "brain_13coil_flip4.npy"
-    scan = open_raw_scan(path)
-    plain = np.linalg.norm(np.fft.ifft2(np.load(path), norm="ortho"), axis=0)
+def test_the_real_uncentred_brain_is_centred_and_upright(scanner_file):
+    scan = open_raw_scan(scanner_file)
+    plain = np.linalg.norm(np.fft.ifft2(np.load(scanner_file), norm="ortho"), axis=0)
     image = root_sum_of_squares(ifft2c(scan.kspace(0))[None])[0, 0].numpy()
     np.testing.assert_allclose(image, plain, atol=1e-4 * plain.max())
     assert scan.coils == 13
