@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from models.definitions import channels, convolved, joined, layer_normed
 from models.small import measure, perturb, relative_error, shrink
 from somamba.errors import ConfigError
 from somamba.evaluation.cost import measure_cost
@@ -105,3 +106,37 @@ def test_autocast_stays_close_to_float32():
 def test_what_cannot_be_built_is_refused_in_words(changes, message):
     with pytest.raises(ConfigError, match=message):
         MambaUNetConfig(**changes)
+
+
+def enlarged(part, grid, patch):
+    """Every token becomes ``patch * patch`` finer ones, row by row, with a layer norm."""
+    fine = F.linear(grid, part.expand.project.weight)
+    fine = fine.unflatten(-1, (patch, patch, -1)).permute(0, 1, 3, 2, 4, 5).flatten(3, 4).flatten(1, 2)
+    return layer_normed(part.norm, fine)
+
+
+@torch.no_grad()
+def test_the_network_is_a_u_whose_skips_leave_in_front_of_the_blocks():
+    network = small(depths=(2, 1, 1)).double()
+    y, A = measure((16, 32))
+    y = y.to(torch.complex128)
+
+    def blocks(level, grid):
+        for block in level:
+            grid = grid + block.mix(layer_normed(block.norm, grid))
+        return grid
+
+    x = convolved(network.embed.project, channels(A.adjoint(y)), stride=4, padding=0).permute(0, 2, 3, 1)
+    x, skips = layer_normed(network.embed.norm, x), []
+    for level, merge in zip(network.down[:-1], network.merge, strict=True):
+        skips.append(x)
+        x = blocks(level, x)
+        corners = torch.cat([x[:, ::2, ::2], x[:, 1::2, ::2], x[:, ::2, 1::2], x[:, 1::2, 1::2]], dim=-1)
+        x = F.linear(layer_normed(merge.norm, corners), merge.project.weight)
+    x = layer_normed(network.norm, blocks(network.down[-1], x))
+    for enlarge, join, level in zip(network.enlarge, network.join, network.up, strict=True):
+        both = torch.cat((enlarged(enlarge, x, 2), skips.pop()), dim=-1)
+        x = blocks(level, F.linear(both, join.weight, join.bias))
+    pixels = enlarged(network.to_pixels, layer_normed(network.norm_up, x), 4)
+    expected = joined(convolved(network.output, pixels.permute(0, 3, 1, 2)))
+    torch.testing.assert_close(network(y, A), expected, rtol=1e-9, atol=1e-9)

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
+from models.definitions import channels, convolved, joined, normed
 from models.small import gradients, measure, perturb, relative_error, shrink
 from somamba.errors import ConfigError
 from somamba.evaluation.cost import measure_cost
@@ -62,3 +64,34 @@ def test_an_image_smaller_than_the_pools_still_trains(size):
 def test_a_dropout_of_everything_is_refused():
     with pytest.raises(ConfigError, match=r"dropout=1\.0 is no probability"):
         UNetConfig(dropout=1.0)
+
+
+def activated(x):
+    """Instance norm without weights, then LeakyReLU with a slope of 0.2."""
+    x = normed(x, (2, 3))
+    return torch.where(x > 0, x, 0.2 * x)
+
+
+def level_by_definition(level, x):
+    for part in (level[0], level[2]):
+        x = activated(convolved(part.convolution, x))
+    return x
+
+
+@torch.no_grad()
+def test_the_network_is_a_u_with_average_pools_and_concatenated_skips():
+    network_ = network().double().eval()
+    y, A = measure((24, 40))
+    y = y.to(torch.complex128)
+    x, skips = channels(A.adjoint(y)), []
+    for down in network_.down:
+        x = level_by_definition(down, x)
+        skips.append(x)
+        x = (x[..., ::2, ::2] + x[..., 1::2, ::2] + x[..., ::2, 1::2] + x[..., 1::2, 1::2]) / 4
+    assert len(skips) == SMALL.pools == 3
+    x = level_by_definition(network_.coarsest, x)
+    for finer, up in zip(network_.finer, network_.up, strict=True):
+        x = activated(F.conv_transpose2d(x, finer.convolution.weight, stride=2))
+        x = level_by_definition(up, torch.cat((x, skips.pop()), dim=1))
+    expected = joined(convolved(network_.to_image, x))
+    torch.testing.assert_close(network_(y, A), expected, rtol=1e-9, atol=1e-9)

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
+from models.definitions import channels, convolved, joined, layer_normed, normed, replaced
 from models.small import measure, perturb, relative_error, shrink
 from somamba.errors import InputError
 from somamba.evaluation.cost import measure_cost
@@ -116,3 +118,69 @@ def test_an_image_too_small_for_the_binomial_filter_is_refused_in_words():
     assert small()(y, A).isfinite().all()
     with pytest.raises(InputError, match="larger than 4x4"):
         small(variant="release")(y, A)
+
+
+def bottleneck(part, x):
+    """``x + GELU(1x1(GELU(GN(3x3 of each channel(GELU(GN(1x1 x)))))))``, group norms over all channels."""
+    widen, norm_in, _, each, norm_out, _, narrow, _ = part.branch
+
+    def activated(norm, h):
+        return F.gelu(normed(h, (1, 2, 3)) * norm.weight.view(1, -1, 1, 1) + norm.bias.view(1, -1, 1, 1))
+
+    h = activated(norm_in, convolved(widen, x))
+    h = activated(norm_out, convolved(each, h, groups=h.shape[1]))
+    return x + F.gelu(convolved(narrow, h))
+
+
+def split_by_definition(unit, low, variant):
+    """Low band and what it rejects: Haar's LL band in the paper, the binomial filter in the release."""
+    features = bottleneck(unit.split.bottleneck, low)
+    if variant == "paper":
+        small_ = sum(features[..., y::2, x::2] for y in (0, 1) for x in (0, 1)) / 2
+    else:
+        taps = torch.tensor([1.0, 4.0, 6.0, 4.0, 1.0], dtype=features.dtype) / 16
+        kernel = (taps[:, None] * taps).expand(features.shape[1], 1, 5, 5)
+        small_ = F.conv2d(F.pad(features, (2, 2, 2, 2), mode="reflect"), kernel, stride=2, groups=features.shape[1])
+    low = F.interpolate(small_, scale_factor=2, mode="bilinear", align_corners=False)
+    return low, features - low
+
+
+def unit_by_definition(unit, features, variant):
+    high, low = features.permute(0, 3, 1, 2).chunk(2, dim=1)
+    low, rejected = split_by_definition(unit, low, variant)
+    high = bottleneck(unit.guide, high + rejected)
+    grids = low.permute(0, 2, 3, 1), high.permute(0, 2, 3, 1)
+    mixed = unit.mix(layer_normed(unit.norm_low, grids[0]), layer_normed(unit.norm_high, grids[1]))
+    both = torch.cat((bottleneck(unit.refine, high), mixed.permute(0, 3, 1, 2)), dim=1)
+    _, first, _, second, _ = unit.gate.gate
+    seen = both.mean(dim=(2, 3), keepdim=True) if variant == "release" else both
+    gate = torch.sigmoid(convolved(second, F.gelu(convolved(first, seen)), groups=both.shape[1]))
+    return features + (gate * both).permute(0, 2, 3, 1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("variant", ["paper", "release"])
+def test_the_network_goes_through_the_image_after_every_group_and_at_the_end(variant):
+    network = small(variant=variant).double()
+    y, A = measure((12, 16))
+    y = y.to(torch.complex128)
+    steps = 0
+
+    def embed(part, x):
+        return layer_normed(part.norm, convolved(part.project, x, stride=2, padding=0).permute(0, 2, 3, 1))
+
+    def image(part, features):
+        nonlocal steps
+        steps += 1
+        patches = F.linear(features, part.to_pixels.project.weight).unflatten(-1, (2, 2, 2))
+        pixels = patches.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
+        return replaced(joined(pixels), y, A)
+
+    features = embed(network.embed, channels(A.adjoint(y)))
+    for group in network.groups:
+        for unit in group.units:
+            features = unit_by_definition(unit, features, variant)
+        features = features + embed(group.embed, F.silu(channels(image(group.to_image, features))))
+    expected = image(network.to_image, layer_normed(network.norm, features))
+    assert steps == SMALL.groups + 1
+    torch.testing.assert_close(network(y, A), expected, rtol=1e-8, atol=1e-8)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from models.definitions import channels, convolved, joined, replaced
 from models.small import measure, perturb, relative_error, shrink
 from promises import keeps_the_adjoint_identity
 from somamba.evaluation.cost import measure_cost
@@ -98,3 +99,32 @@ def test_autocast_stays_close_to_float32(feature_dc):
     assert image.dtype == torch.complex64
     assert 0 < relative_error(image, expected) < 0.05
     assert torch.allclose(A(image), y, atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_network_is_lift_blocks_between_consistencies_project_and_one_more():
+    network = small(depth=2).double()
+    y, A = measure()
+    y = y.to(torch.complex128)
+    x = A.adjoint(y)
+    v = convolved(network.lift, channels(x))
+    steps = 0
+
+    def consistent(v):
+        nonlocal steps
+        steps += 1
+        return channels(replaced(joined(v), y, A))
+
+    for block in network.blocks:
+        v = consistent(v)
+        first, norm, activate, second, last_norm = block.convolution.branch
+        w = v + last_norm(convolved(second, activate(norm(convolved(first, v)))))
+        v = consistent(v + block.scanning(w))
+    assert steps == 2 * 2
+    expected = replaced(x + joined(convolved(network.project, v)), y, A)
+    torch.testing.assert_close(network(y, A), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_branch_of_a_block_has_batch_norms_around_the_filtered_activation():
+    kinds = [type(layer).__name__ for layer in small().blocks[0].convolution.branch]
+    assert kinds == ["Conv2d", "BatchNorm2d", "FilteredLeakyReLU", "Conv2d", "BatchNorm2d"]

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 
+from models.definitions import channels, convolved, joined, replaced
 from models.small import measure, perturb, relative_error, shrink
 from somamba.evaluation.cost import measure_cost
 from somamba.models.recon_former.config import ReconFormerConfig
@@ -89,3 +91,70 @@ def test_half_precision_of_the_layers_does_not_reach_the_physics():
     assert image.dtype == torch.complex64
     assert relative_error(A(image), y) < 1e-5
     assert 0 < relative_error(image, expected) < 0.1
+
+
+def turned(layer, x, **options):
+    """A transposed convolution with the weights of a layer."""
+    return F.conv_transpose2d(x, layer.weight, layer.bias, padding=1, **options)
+
+
+def resized(x, ratio):
+    """The nearest pixel, rounded down."""
+    height, width = (int(side * ratio) for side in x.shape[-2:])
+    rows, columns = ((torch.arange(n) / ratio).long() for n in (height, width))
+    return x[..., rows, :][..., columns]
+
+
+def half_by_definition(unit):
+    first, second = unit.encode[0], unit.encode[2]
+    up, out = unit.decode[0], unit.decode[2]
+    return (
+        lambda x: convolved(second, convolved(first, x).clamp(min=0), stride=2, padding=1),
+        lambda h: turned(out, turned(up, h, stride=2).clamp(min=0)),
+    )
+
+
+def full_by_definition(unit):
+    first, second = unit.encode[0], unit.encode[2]
+    up, out = unit.decode[0], unit.decode[2]
+    return lambda x: convolved(second, convolved(first, x).clamp(min=0)), lambda h: turned(
+        out, turned(up, h).clamp(min=0)
+    )
+
+
+def enlarged_by_definition(unit):
+    first, second = unit.encode[0], unit.encode[3]
+    third, out = unit.decode[0], unit.decode[3]
+    return (
+        lambda x: convolved(second, resized(convolved(first, x).clamp(min=0), 1.5)),
+        lambda h: convolved(out, resized(convolved(third, h), 2 / 3).clamp(min=0)),
+    )
+
+
+DEFINITIONS = (half_by_definition, full_by_definition, enlarged_by_definition)
+
+
+@torch.no_grad()
+def test_every_unit_and_the_refinement_return_to_the_measurements():
+    network = small().double()
+    y, A = measure((16, 24))
+    y = y.to(torch.complex128)
+    x, carried, memories, steps = A.adjoint(y), [None] * 3, [None] * 3, 0
+    for iteration in range(SMALL.iterations):
+        images = []
+        for i, (unit, define) in enumerate(zip(network.units, DEFINITIONS, strict=True)):
+            encode, decode = define(unit)
+            h = encode(channels(x))
+            if iteration:
+                grid, memories[i] = unit.block(carried[i].permute(0, 2, 3, 1), memories[i])
+                h = h + grid.permute(0, 3, 1, 2)
+            carried[i] = torch.where(h > 0, h, unit.activate.weight * h)
+            x = replaced(joined(decode(carried[i])), y, A)
+            images.append(channels(x))
+            steps += 1
+        r = torch.cat(images, dim=1)
+        r = convolved(network.refine[2], convolved(network.refine[0], r).clamp(min=0)).clamp(min=0)
+        x = replaced(joined(convolved(network.refine[5], convolved(network.refine[4], r))), y, A)
+        steps += 1
+    assert steps == 4 * SMALL.iterations
+    torch.testing.assert_close(network(y, A), x, rtol=1e-8, atol=1e-8)

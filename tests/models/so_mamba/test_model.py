@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from models.definitions import channels, joined, layer_normed
 from models.small import SMALL, gradients, measure, perturb, relative_error
 from native.machine import needs_native
 from somamba.errors import InputError
@@ -249,3 +250,57 @@ def test_a_fully_sampled_scan_comes_back_unchanged():
     A = encoding(torch.ones(18))
     with torch.no_grad():
         assert relative_error(build()(y, A), A.adjoint(y)) < 1e-5
+
+
+def next_by_definition(group, x, y, A, carried):
+    """Eq. 2 written out: ``z = x + Psi(units(Phi(x)))`` and ``x' = DC(z, y, A)``; the units themselves are called."""
+    patch, (height, width) = group.embed.patch, x.shape[-2:]
+    real = F.pad(channels(x), (0, -width % patch, 0, -height % patch), mode="replicate")
+    size = group.embed.project.weight.shape[0]
+    kernel = group.embed.project.weight.view(size, real.shape[1], patch, patch)
+    features = F.conv2d(real, kernel, group.embed.project.bias, stride=patch).permute(0, 2, 3, 1)
+    features = layer_normed(group.embed.norm, features)
+    features = features if carried is None else features + carried
+    for unit in group.units:
+        features = unit(features)
+    pixels = F.linear(layer_normed(group.decode.norm, features), *group.decode.project.parameters())
+    update = F.pixel_shuffle(pixels.permute(0, 3, 1, 2), patch)[..., :height, :width]
+    z = x + joined(update)
+    mask = A.factors[0].mask
+    spectrum = torch.fft.fftshift(torch.fft.fft2(torch.fft.ifftshift(z, dim=(-2, -1)), norm="ortho"), dim=(-2, -1))
+    kept = torch.where(mask, y, spectrum)
+    image = torch.fft.fftshift(torch.fft.ifft2(torch.fft.ifftshift(kept, dim=(-2, -1)), norm="ortho"), dim=(-2, -1))
+    return image, features
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("patch", "coils", "carry"), [(2, 1, False), (3, 2, False), (2, 1, True)])
+def test_a_group_is_what_the_paper_says_of_a_stage(patch, coils, carry):
+    network = build(groups=3, units=2, patch=patch, coils=coils, carry_features=carry).double()
+    y, A = measure((13, 16), batch=2, coils=coils)
+    y = y.to(torch.complex128)
+    x, carried = A.adjoint(y), None
+    for group in network.groups:
+        expected, features = next_by_definition(group, x, y, A, carried)
+        found, given = group(x, y, A, carried)
+        assert relative_error(expected, x) > 1e-2  # the stage has done something
+        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(given, features, rtol=1e-10, atol=1e-10)
+        x, carried = expected, features if carry else None
+    torch.testing.assert_close(network(y, A), x, rtol=1e-9, atol=1e-9)
+
+
+@torch.no_grad()
+def test_with_sensitivity_maps_a_group_ends_in_the_proximal_step():
+    network = build(groups=1, consistency="proximal").double()
+    y, A = measure((12, 14), coils=3, maps=True)
+    y = y.to(torch.complex128)
+    group, zs = network.groups[0], []
+    group.consistency.register_forward_pre_hook(lambda _module, args: zs.append(args[0]))
+    image = network(y, A)
+    strength = F.softplus(group.consistency.raw_strength)
+    x, z = A.adjoint(y), zs[0]
+    units = group.units[0](group.embed(channels(x)))
+    torch.testing.assert_close(z, x + joined(group.decode(units)), rtol=1e-10, atol=1e-10)
+    residual = A.adjoint(A(image)) + strength * image - A.adjoint(y) - strength * z
+    assert residual.norm() < 1e-3 * (A.adjoint(y) + strength * z).norm()
