@@ -67,6 +67,11 @@ def test_a_gate_needs_the_sum():
         SOMambaConfig(routes=Routes(residency="learned_unit"), residency_mix="concat")
 
 
+def test_the_old_names_of_the_conjugate_gradients_are_read():
+    old = from_plain(SOMambaConfig(), {"gradients": 8, "gradients_tolerance": 1e-2}, source="x")
+    assert old == SOMambaConfig(cg_iterations=8, cg_tolerance=1e-2)
+
+
 @pytest.mark.parametrize(("old", "new"), [(False, "none"), (True, "full"), ("learned_token", "learned_token")])
 def test_residency_as_older_versions_wrote_it_is_read(old, new):
     found = from_plain(SOMambaConfig(), {"routes": {"residency": old}}, source="x")

@@ -117,6 +117,8 @@ class MixerConfig:
 class SOMambaConfig:
     """SO-Mamba. The defaults are the paper's network: 1.81 M parameters, 45.5 G module MACs at 320x320."""
 
+    OLD_NAMES: ClassVar[Mapping[str, str]] = {"gradients": "cg_iterations", "gradients_tolerance": "cg_tolerance"}
+
     groups: int = 6
     """Unrolled stages with their own weights; each ends with data consistency."""
     units: int = 2
@@ -149,17 +151,18 @@ class SOMambaConfig:
     """Hand features from group to group besides the image."""
     consistency: Literal["auto", "hard", "soft", "proximal"] = "auto"
     """Data consistency after each group; auto is hard without sensitivity maps and proximal with them."""
-    gradients: int = 100
+    cg_iterations: int = 100
     """With sensitivity maps: the most iterations of conjugate gradients in one data consistency while training; in use
     a step is solved, see `ProximalConsistency`."""
-    gradients_tolerance: float = 1e-6
-    """They stop earlier at this residual, relative to the first."""
+    cg_tolerance: float = 1e-6
+    """The iterations stop earlier at this residual, relative to the first."""
     recompute: bool = False
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
     def __post_init__(self) -> None:
         check_words(self)
-        check_at_least(self, groups=1, units=1, channels=2, patch=1, d_model=1, coils=1, outlet_ratio=0, gradients=1)
+        check_at_least(self, groups=1, units=1, channels=2, patch=1, d_model=1, coils=1)
+        check_at_least(self, outlet_ratio=0, cg_iterations=1)
         inner = self.mixer.expand * self.d_model
         if inner % self.mixer.d_head:
             raise ConfigError(

@@ -63,7 +63,7 @@ class Group(nn.Module):
         self.units = nn.ModuleList(Unit(config, order) for order in orders)
         self.decode = Decoder(config.coils, config.patch, config.channels)
         self.consistency = make_consistency(
-            config.consistency, iterations=config.gradients, tolerance=config.gradients_tolerance
+            config.consistency, iterations=config.cg_iterations, tolerance=config.cg_tolerance
         )
         self.recompute = config.recompute
 
