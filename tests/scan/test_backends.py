@@ -5,16 +5,20 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
 from native.machine import forget_choices, needs_native
-from scan.made import random_arguments, relative_error, to
+from scan.made import agrees, cotangent_of, differentiate, random_arguments, relative_error, to
 from somamba.errors import BackendError, InputError, UnknownNameError
-from somamba.scan import choice
-from somamba.scan.backends import BACKENDS, Request, choose, scan
+from somamba.scan import choice, conditions
+from somamba.scan.backends import BACKENDS, Backend, Request, choose, example, scan
+from somamba.scan.choice import Backends
+from somamba.scan.conditions import always
 from somamba.scan.inputs import ScanInputs
+from somamba.scan.reference import scan_reference
 
 RUNS_HERE = ("native", "chunked", "reference")
 
@@ -45,19 +49,59 @@ def test_auto_takes_chunked_where_the_kernel_is_missing(inputs):
     assert torch.equal(scan(inputs).readout, scan(inputs, backend="chunked").readout)
 
 
+@pytest.fixture
+def untested(monkeypatch):
+    """Trusts every backend without its test scan: the order of the table can be asked without the device."""
+    monkeypatch.setattr(BACKENDS, "parity", lambda *_request: None)
+
+
+@pytest.mark.usefixtures("untested")
 def test_auto_takes_chunked_on_a_device_without_kernels(monkeypatch):
-    monkeypatch.setattr(choice, "installed", lambda _module: False)
+    monkeypatch.setattr(conditions, "installed", lambda _module: False)
     forget_choices()
     assert choose("auto", Request(device="cuda")) is BACKENDS["chunked"]
     forget_choices()
 
 
-def test_auto_takes_the_official_kernel_on_cuda(monkeypatch):
-    monkeypatch.setattr(choice, "installed", lambda _module: True)
+@pytest.mark.usefixtures("untested")
+def test_auto_takes_the_own_kernels_on_cuda_then_the_official_one_then_the_compiled_one(monkeypatch):
+    monkeypatch.setattr(conditions, "installed", lambda _module: True)
     forget_choices()
-    assert choose("auto", Request(device="cuda")) is BACKENDS["fused"]
-    assert choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["chunked"]
+    assert choose("auto", Request(device="cuda")) is BACKENDS["triton"]
+    assert choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["triton"]
+    too_wide = (4, 256, 64, 4)
+    assert choose("auto", Request(device="cuda", sizes=too_wide)) is BACKENDS["fused"]
+    assert choose("auto", Request(device="cuda", sizes=too_wide, keep_states=True)) is BACKENDS["compiled"]
     forget_choices()
+
+
+def test_a_backend_that_fails_its_test_scan_is_refused_by_name_and_passed_over_by_auto():
+    def wrong(inputs, *, keep_states):
+        output = BACKENDS["chunked"].run(inputs, keep_states=keep_states)
+        return output._replace(readout=1.01 * output.readout)
+
+    def broken(_inputs, *, keep_states):
+        raise RuntimeError(f"out of shared memory, {keep_states=}")
+
+    table = Backends(
+        "scan backend",
+        {"off": Backend(wrong, always, ""), "broken": Backend(broken, always, "")} | dict(BACKENDS.items()),
+        example=example,
+    )
+    with pytest.raises(BackendError, match=r"'off' cannot run: its test scan is off by 1\.0e-02 in the output"):
+        table.choose("off", Request())
+    with pytest.raises(
+        BackendError, match=r"'broken' cannot run: its test scan failed: RuntimeError: out of shared memory"
+    ):
+        table.choose("broken", Request())
+    assert table.choose("auto", Request(dtype=torch.float32)).run not in (wrong, broken)
+
+
+def test_auto_compiles_only_on_cuda(caplog):
+    forget_choices()
+    with caplog.at_level(logging.INFO, logger=choice.__name__):
+        choose("auto", Request(dtype=torch.float64))
+    assert "'compiled' (on 'cpu' it is taken by name only)" in caplog.text
 
 
 def test_the_automatic_choice_is_logged_with_the_reasons(caplog):
@@ -65,6 +109,7 @@ def test_the_automatic_choice_is_logged_with_the_reasons(caplog):
     with caplog.at_level(logging.INFO, logger=choice.__name__):
         choose("auto", Request(dtype=torch.float64))
     assert "'chunked'" in caplog.text
+    assert "not 'triton' (it computes in float32, not torch.float64)" in caplog.text
     assert "not 'fused' (it needs a CUDA device" in caplog.text
     assert "not 'native' (it computes in float32, not torch.float64)" in caplog.text
 
@@ -72,6 +117,8 @@ def test_the_automatic_choice_is_logged_with_the_reasons(caplog):
 @pytest.mark.parametrize(
     ("name", "request_", "reason"),
     [
+        ("triton", Request(dtype=torch.float64), "it computes in float32, not torch.float64"),
+        ("compiled", Request(device="mps"), "it runs on the CPU and on CUDA, the tensors are on 'mps'"),
         ("fused", Request(), "it needs a CUDA device, the tensors are on 'cpu'"),
         ("fused", Request(device="cuda", keep_states=True), "the fused kernel does not hand out the state trajectory"),
         ("fused", Request(device="cuda", dtype=torch.float64), "it takes float32, not torch.float64"),
@@ -85,8 +132,27 @@ def test_a_backend_asked_for_by_name_runs_or_says_why_not(name, request_, reason
     assert str(caught.value) == f"Scan backend '{name}' cannot run: {reason}. Use 'auto' to let somamba choose."
 
 
+def test_the_own_kernels_without_triton_or_a_device_say_so(monkeypatch):
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    monkeypatch.setattr(conditions, "installed", lambda _module: False)
+    with pytest.raises(BackendError, match="triton is not installed; builds of PyTorch for CUDA bring it"):
+        choose("triton", Request(device="cuda"))
+    monkeypatch.setattr(conditions, "installed", lambda _module: True)
+    with pytest.raises(BackendError, match="it needs a CUDA device, the tensors are on 'cpu'"):
+        choose("triton", Request())
+
+
+def test_the_compiled_backend_needs_a_compiler_on_the_cpu_and_triton_on_cuda(monkeypatch):
+    monkeypatch.setattr(conditions.shutil, "which", lambda _name: None)
+    with pytest.raises(BackendError, match=r"torch\.compile needs a C\+\+ compiler"):
+        choose("compiled", Request())
+    monkeypatch.setattr(conditions, "installed", lambda _module: False)
+    with pytest.raises(BackendError, match="triton is not installed"):
+        choose("compiled", Request(device="cuda"))
+
+
 def test_the_official_kernel_without_its_package_names_the_extra(monkeypatch):
-    monkeypatch.setattr(choice, "installed", lambda _module: False)
+    monkeypatch.setattr(conditions, "installed", lambda _module: False)
     with pytest.raises(BackendError, match=r"pip install 'somamba\[cuda\]'"):
         choose("fused", Request(device="cuda"))
 
@@ -120,6 +186,17 @@ def test_backends_agree(name, keep_states, inputs):
         assert relative_error(result.states, exact.states) < 2e-5
 
 
+# Warnings of torch.compile's own modules are not ours to heed.
+@pytest.mark.filterwarnings("ignore")
+def test_the_compiled_backend_agrees_with_its_gradients():
+    skip_unless_it_runs("compiled")
+    arguments = random_arguments(tokens=40)
+    cotangent = cotangent_of(arguments)
+    oracle = differentiate(scan_reference, arguments, cotangent)
+    result = differentiate(partial(scan, backend="compiled"), to(arguments, torch.float32), cotangent)
+    agrees(result, oracle, out=2e-5, gradient=1e-4)
+
+
 @pytest.mark.parametrize("name", RUNS_HERE)
 def test_autocast_does_not_lower_the_precision(name, inputs):
     skip_unless_it_runs(name)
@@ -131,7 +208,7 @@ def test_autocast_does_not_lower_the_precision(name, inputs):
 
 
 def test_every_backend_says_what_it_is():
-    assert list(BACKENDS) == ["fused", "native", "chunked", "reference"]
+    assert list(BACKENDS) == ["triton", "fused", "native", "compiled", "chunked", "reference"]
     assert all(backend.summary for backend in BACKENDS.values())
 
 

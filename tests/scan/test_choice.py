@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from somamba.errors import BackendError
-from somamba.scan.choice import Backend, Backends, Request, always, full_precision
+from somamba.scan.choice import Backend, Backends, Request, full_precision
+from somamba.scan.conditions import always
 from somamba.scan.inputs import ScanOutput
 
 

@@ -8,6 +8,8 @@ Tokens are streamed in blocks, so that the temporaries of one block stay in cach
 is cut into chunks, and chunks exchange states through one more matrix of decays.
 """
 
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -34,9 +36,23 @@ class _Block(NamedTuple):
 
 
 def scan_chunked(
-    inputs: ScanInputs, *, keep_states: bool = False, chunk: int = CHUNK, block: int = BLOCK
+    inputs: ScanInputs,
+    *,
+    keep_states: bool = False,
+    chunk: int = CHUNK,
+    block: int = BLOCK,
+    compiled: bool = False,
 ) -> ScanOutput:
-    """Run the scan of `scan_reference` chunk by chunk."""
+    """Run the scan of `scan_reference` chunk by chunk.
+
+    Args:
+        inputs: The arguments of the scan.
+        keep_states: Also return the state at every token.
+        chunk: Tokens of a chunk, which meet in one matrix product.
+        block: Tokens of a block, whose temporaries stay in cache.
+        compiled: Run each block through ``torch.compile``; the first block of a new shape then takes seconds.
+    """
+    run_block = _compiled_block() if compiled else _run_block
     tokens = inputs.x.shape[1]
     mixing = torch.sigmoid(inputs.trap)
     now = mixing * inputs.dt
@@ -56,7 +72,7 @@ def scan_chunked(
             _chunks(v, chunk),
             *(_chunks(scalar[:, piece, :, None, None], chunk)[..., 0] for scalar in (inputs.adt.double(), now, later)),
         )
-        y, carry, h = _run_block(chunks, carry, keep_states)
+        y, carry, h = run_block(chunks, carry, keep_states)
         y = rearrange(y, "b h c (t r) p -> b (c t) h r p", t=chunk)[:, :length] + inputs.D[:, None, None] * v
         gate = F.silu(inputs.z[:, piece, :, None] * inputs.mimo_z)
         readouts.append((y * gate * inputs.mimo_o).sum(dim=-2))
@@ -108,6 +124,11 @@ def _run_block(block: _Block, carry: Tensor | None, keep_states: bool) -> tuple[
     )
     states = einsum(own, written, "b h c t s, b h c s p n -> b h c t p n")
     return y, leaving, states + from_start[..., None, None] * entering[:, :, :, None]
+
+
+@cache
+def _compiled_block() -> Callable[[_Block, Tensor | None, bool], tuple[Tensor, Tensor, Tensor | None]]:
+    return torch.compile(_run_block)
 
 
 def _decays(upto: Tensor, since: Tensor, *, strict: bool = False) -> Tensor:

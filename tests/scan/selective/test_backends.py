@@ -9,7 +9,7 @@ from native.machine import forget_choices, needs_native
 from scan.made import relative_error, to
 from scan.selective.made import random_arguments
 from somamba.errors import BackendError, InputError, UnknownNameError
-from somamba.scan import choice
+from somamba.scan import conditions
 from somamba.scan.choice import Request
 from somamba.scan.selective.backends import BACKENDS, selective_scan
 from somamba.scan.selective.inputs import SelectiveInputs
@@ -45,7 +45,8 @@ def test_auto_takes_chunked_where_the_kernel_is_missing(inputs):
 
 def test_auto_takes_the_official_kernel_on_cuda_where_it_is_installed(monkeypatch):
     asked = []
-    monkeypatch.setattr(choice, "installed", lambda module: bool(asked.append(module)) or True)
+    monkeypatch.setattr(conditions, "installed", lambda module: bool(asked.append(module)) or True)
+    monkeypatch.setattr(BACKENDS, "parity", lambda *_request: None)  # there is no device for a test scan
     forget_choices()
     assert BACKENDS.choose("auto", Request(device="cuda")) is BACKENDS["fused"]
     assert BACKENDS.choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["chunked"]

@@ -1,12 +1,40 @@
 """Which implementation runs the selective scan of Mamba-1."""
 
-from somamba.scan.choice import Backend, Backends, Request, always, full_precision, fused_why_not, native_why_not
+import torch
+from torch import Tensor
+
+from somamba.scan.choice import Backend, Backends, Request, full_precision
+from somamba.scan.conditions import always, fused_why_not, native_why_not
 from somamba.scan.inputs import ScanOutput
 from somamba.scan.selective.chunked import selective_chunked
 from somamba.scan.selective.fused import KERNEL, selective_fused
 from somamba.scan.selective.inputs import SelectiveInputs
 from somamba.scan.selective.native import selective_native
 from somamba.scan.selective.reference import selective_reference
+
+
+def example(sizes: tuple[int, ...]) -> SelectiveInputs:
+    """Make the arguments of a small selective scan in float64, whose values float32 holds exactly.
+
+    Args:
+        sizes: The width of the state; empty for that of VMamba.
+    """
+    (n,) = sizes or (16,)
+    tokens, groups, channels = 37, 2, 40
+    rng = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=rng).double()
+
+    return SelectiveInputs(
+        u=draw(1, tokens, channels),
+        dt=draw(1, tokens, channels).abs() / 4,
+        A=-draw(channels, n).abs(),
+        B=draw(1, tokens, groups, n),
+        C=draw(1, tokens, groups, n),
+        D=draw(channels),
+    )
+
 
 BACKENDS = Backends(
     "selective scan backend",
@@ -16,12 +44,20 @@ BACKENDS = Backends(
         "chunked": Backend(selective_chunked, always, "plain PyTorch, any device"),
         "reference": Backend(selective_reference, always, "the definition, one token at a time, slow"),
     },
+    example=example,
 )
 
 
 def selective_scan(inputs: SelectiveInputs, *, backend: str = "auto", keep_states: bool = False) -> ScanOutput:
-    """Run the selective scan."""
+    """Run the selective scan.
+
+    Args:
+        inputs: The arguments of the scan.
+        backend: Name of a backend, or ``auto``.
+        keep_states: Also return the state at every token.
+    """
     inputs.check()
-    request = Request(inputs.u.device.type, inputs.u.dtype, keep_states)
+    device = inputs.u.device
+    request = Request(device.type, inputs.u.dtype, keep_states, (inputs.A.shape[1],), device.index)
     with full_precision(request.device):
         return BACKENDS.choose(backend, request).run(inputs, keep_states=keep_states)

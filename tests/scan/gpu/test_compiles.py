@@ -1,0 +1,52 @@
+"""Every kernel compiles for GPUs that are not here and stays below 48 KiB of shared memory, which any of them has."""
+
+import os
+from dataclasses import asdict
+
+import pytest
+
+pytest.importorskip("triton", reason="triton is not installed: .ci/triton makes an environment for these tests")
+if os.environ.get("TRITON_INTERPRET") == "1":
+    pytest.skip("TRITON_INTERPRET=1 is set: nothing is compiled", allow_module_level=True)
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from somamba.scan.gpu import backward, forward
+from somamba.scan.gpu.function import ELEMENTS
+from somamba.scan.gpu.sizes import tiles_for
+
+pytestmark = pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
+
+ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+INTEGERS = ("H", "L", "C", "SIZE")
+KERNELS = (
+    forward.added_kernel,
+    forward.entering_kernel,
+    forward.readout_kernel,
+    forward.states_kernel,
+    backward.entering_gradient_kernel,
+    backward.leaving_gradient_kernel,
+    backward.interface_gradient_kernel,
+    backward.content_gradient_kernel,
+)
+SHARED = 48 * 1024
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
+def test_it_compiles_and_fits(kernel, architecture, record_property):
+    constants = asdict(tiles_for(4, 16, 64, architecture)) | {"BLOCK": ELEMENTS}
+    names = kernel.arg_names
+    signature = {name: "constexpr" if name in constants else "i32" if name in INTEGERS else "*fp32" for name in names}
+    source = ASTSource(
+        fn=kernel,
+        signature=signature,
+        constexprs={(names.index(name),): value for name, value in constants.items() if name in names},
+    )
+    target = GPUTarget("cuda", architecture, 32)
+    compiled = triton.compile(source, target=target, options={"num_warps": 4, "num_stages": 1})
+    assert compiled.asm["cubin"]
+    assert compiled.metadata.shared <= SHARED
+    record_property("shared", compiled.metadata.shared)
