@@ -1,12 +1,14 @@
 """Optional modules are found without being imported, and missing ones come with the remedy."""
 
 import sys
+import tomllib
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from somamba.errors import MissingExtraError, SomambaError
-from somamba.extras import installed, require
+from somamba.extras import installed, missing_packages, require
 
 
 @pytest.fixture
@@ -68,3 +70,12 @@ def test_a_module_that_breaks_on_import_is_not_called_missing(shelf):
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency") as caught:
         require("broken_extra", extra="broken")
     assert not isinstance(caught.value, MissingExtraError)
+
+
+def test_every_extra_of_the_package_is_told_with_what_it_lacks(monkeypatch):
+    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    extras = set(declared["optional-dependencies"]) - {"dev"}
+    assert set(missing_packages()) == extras
+    monkeypatch.setattr("somamba.extras._has", lambda _package: False)
+    assert missing_packages()["report"] == ["matplotlib"]
+    assert all(missing_packages().values())

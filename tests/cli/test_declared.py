@@ -12,6 +12,7 @@ from somamba.models.zoo import MODELS
 from somamba.physics.masks import MASKS
 from somamba.report.figures.reconstructions import ERROR_RANGE
 from somamba.report.report import SLICES, TITLE
+from somamba.runtime.threads import MOST_THREADS
 from somamba.scan.backends import BACKENDS
 
 
@@ -30,3 +31,4 @@ def test_defaults_are_those_of_the_library():
     assert declared.CUTOFFS == CUTOFFS
     assert (declared.REPORT_TITLE, declared.REPORT_SLICES) == (TITLE, SLICES)
     assert declared.ERROR_RANGE == ERROR_RANGE
+    assert declared.MOST_THREADS == MOST_THREADS

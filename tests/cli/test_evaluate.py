@@ -1,5 +1,6 @@
 """``somamba evaluate`` from the outside."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -110,3 +111,10 @@ def test_a_model_of_many_accelerations_is_measured_at_one_that_is_named(folder):
     with pytest.raises(ConfigError, match=r"from 2 to 3: say at which.*--acceleration 4"):
         evaluate.main(arguments(folder, str(folder / "varied")))
     evaluate.main(arguments(folder, str(folder / "varied"), "--acceleration", "2", "--limit-cases", "1"))
+
+
+def test_json_holds_the_summary_and_every_case(folder, capsys):
+    evaluate.main(arguments(folder, "zero_filled", "--split", "val", "--json"))
+    found = json.loads(capsys.readouterr().out)
+    assert found["summary"]["psnr"]["mean"] > 0
+    assert len(found["cases"]) == 2

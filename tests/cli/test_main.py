@@ -1,12 +1,17 @@
 """The command: a table of commands, help that teaches, errors in one line."""
 
+import json
 import subprocess
 import sys
+from importlib.metadata import version
 
+import numpy as np
 import pytest
 
+from inference.raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main
 from somamba.evaluation.cost_rows import read_costs
+from somamba.models.zoo import MODELS
 
 
 def run(*arguments, **environment):
@@ -94,11 +99,57 @@ def test_models_lists_all_of_them(capsys):
     assert "State-Ownership" in text
 
 
+def test_models_and_costs_fit_eighty_columns(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("somamba.cli.models.MODELS", {name: MODELS[name] for name in ("unet", "so_mamba_adaptive")})
+    assert main(["models", "--cost", "--size", "16"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(line for line in lines if "parameters" in line)
+    assert all(word in head for word in ("name", "parameters", "modules", "all", "scan", "FFT"))
+    row = next(line for line in lines if "so_mamba_adaptive" in line)
+    assert row.count("│") == 7
+    assert max(map(len, lines[: lines.index(row) + 2])) <= 80
+
+
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"somamba {version('somamba')}\n"
+
+
+def test_json_can_be_read_by_programs(tmp_path, capsys):
+    np.save(tmp_path / "scan.npy", coil_kspace(2, 16, 16))
+    (tmp_path / "bad.npy").write_text("no array")
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"]["torch"]
+    assert {row["backend"] for row in found["scans"][0]["backends"]} >= {"native", "chunked", "reference"}
+    assert main(["cost", "zero_filled", "--size", "16", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["method"] == "zero_filled"
+    assert main(["inspect", str(tmp_path / "scan.npy"), str(tmp_path / "bad.npy"), "--json"]) == 2
+    good, bad = json.loads(capsys.readouterr().out)
+    assert (good["usable"], bad["usable"]) == (True, False)
+    assert good["facts"]
+    assert "bad.npy" in bad["reason"]
+
+
+def test_an_error_of_the_system_is_one_line(tmp_path, capsys):
+    (tmp_path / "locked").mkdir()
+    assert main(["table", str(tmp_path / "locked")]) == 2
+    assert capsys.readouterr().err.startswith("somamba: ")
+
+
+def test_exit_codes_are_documented(capsys):
+    main([])
+    text = capsys.readouterr().out
+    assert all(f"\n  {code} " in text for code in (0, 1, 2, 75, 130))
+
+
 def test_doctor_says_which_backend_runs():
     text = run("doctor").stdout
     assert "torch" in text
     assert "chosen by 'auto'" in text
     assert "it needs a CUDA device" in text
+    assert all(f"extra '{name}'" in text for name in ("cluster", "cuda", "dicom", "report"))
 
 
 def test_doctor_says_why_the_kernels_are_not_used():

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from somamba.cli.declared import MOST_THREADS
 from somamba.cli.output import clean, complain
 from somamba.errors import UsageError
 from somamba.registry import did_you_mean
 
 MOST_PIXELS = 4096
 """Largest height or width of an image that a command takes."""
-MOST_THREADS = 1024
 LARGEST_SEED = 2**63 - 1
 
 

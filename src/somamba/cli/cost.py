@@ -1,12 +1,13 @@
 """``somamba cost``: parameters, multiply-accumulates, seconds and memory of networks."""
 
 from argparse import Namespace
+from dataclasses import asdict
 from typing import Any
 
 import torch
 from rich.progress import track
 
-from somamba.cli.output import make_console, say
+from somamba.cli.output import make_console, say, say_json
 from somamba.cli.parsers.cost import parser
 from somamba.cli.progress import told_progress
 from somamba.errors import InputError
@@ -19,14 +20,6 @@ from somamba.report.efficiency import check_results, efficiency_table
 from somamba.runtime.provenance import commit, processor
 from somamba.runtime.threads import use_threads
 
-COLUMNS = ("parameters", "module MACs", "all MACs", "scan", "FFT")
-
-
-def cells(cost: Cost) -> list[str]:
-    """The columns of one network, for people."""
-    macs = (cost.module, cost.all, cost.scan, cost.fft)
-    return [f"{cost.parameters:,}", *(f"{value / 1e9:.2f} G" for value in macs)]
-
 
 def main(arguments: list[str]) -> None:
     """Parse, count, measure, print."""
@@ -36,14 +29,15 @@ def main(arguments: list[str]) -> None:
     if options.measure is None:
         options.measure = options.all
     use_threads(options.threads)
-    if options.repeats < 1:
-        raise InputError(f"--repeats {options.repeats} measures nothing; give 1 or more.")
     results = [row for path in options.results for row in read_rows(path)]
     check_results(results)  # before what takes minutes
     rows = _count(options)
     if options.csv is not None:
         write_costs(options.csv, rows)
-    say(efficiency_table(rows, results), end="")
+    if options.json:
+        say_json([asdict(row) for row in rows])
+    else:
+        say(efficiency_table(rows, results), end="")
 
 
 def _count(options: Namespace) -> list[CostRow]:

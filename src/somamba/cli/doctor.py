@@ -9,68 +9,78 @@ import torch
 from rich.markup import escape
 from rich.table import Table
 
-from somamba.cli.output import make_console
+from somamba.cli.output import make_console, say_json
 from somamba.cli.parsers.doctor import parser
-from somamba.extras import installed
+from somamba.extras import missing_packages
 from somamba.native import library
 from somamba.scan.backends import BACKENDS
-from somamba.scan.choice import Backends, Request
+from somamba.scan.choice import Request
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 
 PACKAGES = ("somamba", "torch", "numpy", "h5py", "nibabel", "scikit-image", "safetensors")
-EXTRAS = {"mamba_ssm": "cuda", "matplotlib": "report"}
 
 
 def main(arguments: list[str]) -> None:
     """Parse, look, print."""
-    parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
+    facts, tables = _facts(), _backends()
+    error = None if library.why_not() else _error()
+    if options.json:
+        scans = [{"scan": name, "device": device, "backends": rows} for (name, device), rows in tables.items()]
+        say_json({"machine": facts, "scans": scans, "error_of_compiled_scan": error})
+        return
     console = make_console()
-    console.print(_facts())
-    for device in ["cpu"] + (["cuda"] if torch.cuda.is_available() else []):
-        console.print(_backends("Scan backends", BACKENDS, device))
-        console.print(_backends("Selective scan backends", SELECTIVE, device))
-    if library.why_not() is None:
+    machine = Table(show_header=False, title="This machine")
+    for name, words in facts.items():
+        machine.add_row(name, escape(words))
+    console.print(machine)
+    for (name, device), rows in tables.items():
+        table = Table("backend", "what it is", "runs?", title=f"{name} for float32 on {device}")
+        for row in rows:
+            table.add_row(row["backend"], row["summary"], escape(row["runs"]))
+        console.print(table)
+    if error is not None:
         console.print(
-            f"The compiled scan agrees with the definition to {_error():.1e} (relative, a short random sequence)."
+            f"The compiled scan agrees with the definition to {error:.1e} (relative, a short random sequence)."
         )
 
 
-def _facts() -> Table:
-    table = Table(show_header=False, title="This machine")
-    table.add_row("Python", sys.version.split()[0])
-    for package in PACKAGES:
-        table.add_row(package, _version(package))
-    table.add_row("system", f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores")
-    table.add_row("PyTorch threads", f"{torch.get_num_threads()} (OMP_NUM_THREADS or torch.set_num_threads changes it)")
-    table.add_row("PyTorch vectors", torch.backends.cpu.get_cpu_capability())
-    table.add_row(
-        "bfloat16 products",
-        "fast" if _fast_bfloat16() else "slow here: this CPU lacks the instructions; train in float32",
-    )
+def _facts() -> dict[str, str]:
+    """What is installed and what the machine can do."""
     reason = library.why_not()
-    table.add_row(
-        "compiled kernels",
-        f"built, running with {library.instruction_set()}" if reason is None else f"not used: {reason}",
-    )
-    table.add_row("CUDA", torch.cuda.get_device_name() if torch.cuda.is_available() else "no device")
-    for module, extra in EXTRAS.items():
-        state = "installed" if installed(module) else f"not installed (pip install 'somamba[{extra}]')"
-        table.add_row(f"extra {extra!r}", escape(state))
-    return table
+    facts = {"Python": sys.version.split()[0]} | {package: _version(package) for package in PACKAGES}
+    facts |= {
+        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "PyTorch threads": f"{torch.get_num_threads()} (OMP_NUM_THREADS or --threads changes it)",
+        "PyTorch vectors": torch.backends.cpu.get_cpu_capability(),
+        "bfloat16 products": "fast" if _fast_bfloat16() else "slow: this CPU lacks the instructions; train in float32",
+        "compiled kernels": f"built, running with {library.instruction_set()}"
+        if reason is None
+        else f"not used: {reason}",
+        "CUDA": torch.cuda.get_device_name() if torch.cuda.is_available() else "no device",
+    }
+    for extra, missing in missing_packages().items():
+        remedy = f"lacks {', '.join(missing)} (pip install 'somamba[{extra}]')"
+        facts[f"extra {extra!r}"] = remedy if missing else "installed"
+    return facts
 
 
-def _backends(title: str, backends: Backends, device: str) -> Table:
-    table = Table(title=f"{title} for float32 on {device}")
-    for column in ("backend", "what it is", "runs?"):
-        table.add_column(column)
-    request = Request(device=device)
-    automatic = backends.choose("auto", request)
-    for name, backend in backends.items():
-        reason = backend.why_not(request)
-        state = "no: " + reason if reason else "yes, chosen by 'auto'" if backend is automatic else "yes, by name"
-        table.add_row(name, backend.summary, escape(state))
-    return table
+def _backends() -> dict[tuple[str, str], list[dict[str, str]]]:
+    """For each kind of scan and each device: every backend, and whether it runs or why not."""
+    tables = {}
+    for device in ["cpu"] + (["cuda"] if torch.cuda.is_available() else []):
+        request = Request(device=device)
+        for name, backends in (("Scan backends", BACKENDS), ("Selective scan backends", SELECTIVE)):
+            automatic = backends.choose("auto", request)
+            rows = []
+            for key, backend in backends.items():
+                reason = backend.why_not(request)
+                runs = "yes, chosen by 'auto'" if backend is automatic else "yes, by name"
+                runs = f"no: {reason}" if reason else runs
+                rows.append({"backend": key, "summary": backend.summary, "runs": runs})
+            tables[name, device] = rows
+    return tables
 
 
 def _version(package: str) -> str:

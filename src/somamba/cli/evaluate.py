@@ -1,9 +1,11 @@
 """``somamba evaluate CHECKPOINT``: PSNR, SSIM and NMSE of a trained model on one split of a dataset."""
 
 from argparse import Namespace
+from dataclasses import asdict
+from typing import Any
 
 from somamba.cli.measurement import asked_examination
-from somamba.cli.output import say
+from somamba.cli.output import say, say_json
 from somamba.cli.parsers.evaluate import parser
 from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
@@ -26,7 +28,10 @@ def main(arguments: list[str]) -> None:
     with joined(options.device) as world:
         examined = _examine(trained, examination, options, world)
         if world.leads:
-            say(describe(examined))
+            if options.json:
+                say_json(_document(examined))
+            else:
+                say(describe(examined))
             if options.csv is not None:
                 write_rows(options.csv, examined.rows())
 
@@ -43,6 +48,12 @@ def describe(examined: Examined) -> str:
     for name, (mean, std) in summary(results).items():
         lines.append(f"  {name.upper():<5} {mean:.4f} ± {std:.4f}{UNITS.get(name, '')}")
     return "\n".join(lines)
+
+
+def _document(examined: Examined) -> dict[str, Any]:
+    """What ``--json`` prints: mean and standard deviation over cases, and the row of every case."""
+    means = {name: {"mean": mean, "std": std} for name, (mean, std) in summary(examined.results).items()}
+    return {"summary": means, "cases": [asdict(row) for row in examined.rows()]}
 
 
 def _examine(trained: Trained, examination: Examination, options: Namespace, world: World) -> Examined:

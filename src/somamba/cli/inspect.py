@@ -1,9 +1,11 @@
 """``somamba inspect``: what a user's file is, and how it was understood."""
 
+from typing import Any
+
 from rich.markup import escape
 from rich.table import Table
 
-from somamba.cli.output import make_console
+from somamba.cli.output import make_console, say_json
 from somamba.cli.parsers.inspect import parser
 from somamba.errors import DataError, SomambaError
 from somamba.inference.raw.describe import describe
@@ -16,14 +18,21 @@ def main(arguments: list[str]) -> None:
     options = parser().parse_args(arguments)
     console = make_console()
     failures: list[SomambaError] = []
+    documents: list[dict[str, Any]] = []
     for path in options.files:
         try:
             scan = open_raw_scan(path, axes=options.axes, centred=options.centred, maps=options.maps)
-            console.print(_table(scan, describe(scan)))
+            facts = describe(scan)
+            documents.append({"file": str(path), "usable": True, "facts": facts, "notes": list(scan.notes)})
+            if not options.json:
+                console.print(_table(scan, facts))
         except SomambaError as error:
             failures.append(error)
-            if len(options.files) > 1:
+            documents.append({"file": str(path), "usable": False, "reason": str(error)})
+            if len(options.files) > 1 and not options.json:
                 console.print(f"[red]cannot be used:[/red] {escape(str(error))}")
+    if options.json:
+        say_json(documents)
     if len(options.files) == 1 and failures:
         raise failures[0]
     if failures:

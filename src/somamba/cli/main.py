@@ -33,6 +33,7 @@ COMMANDS = Registry(
         "table": "result files as a table like the paper's: Markdown, LaTeX or CSV",
         "compare": "is one method better than another, over the same cases?",
         "report": "one HTML file: tables, slice viewer, curves, provenance; opens from disk",
+        "completion": "a script with which bash, zsh or fish complete commands and options",
     },
 )
 

@@ -3,31 +3,38 @@
 from rich.progress import track
 from rich.table import Table
 
-from somamba.cli.cost import COLUMNS, cells
 from somamba.cli.output import make_console
 from somamba.cli.parsers.models import parser
 from somamba.evaluation.cost import measure_cost
 from somamba.models.zoo import MODELS, build
 
+MACS = ("modules", "all", "scan", "FFT")
+"""Columns of ``--cost``, which ``somamba cost --help`` explains."""
+
 
 def main(arguments: list[str]) -> None:
     """Parse, build each network, print."""
     options = parser().parse_args(arguments)
-    table = Table(title=f"MACs of one {options.size[0]}x{options.size[1]} image" if options.cost else None)
+    size = "{}x{}".format(*options.size)
+    table = Table(title=f"MACs of one {size} image, in thousand millions" if options.cost else None)
     table.add_column("name", no_wrap=True)
-    for column in COLUMNS if options.cost else COLUMNS[:1]:
+    table.add_column("parameters", justify="right", no_wrap=True)
+    for column in MACS if options.cost else ():
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("what it is")
+    if not options.cost:  # eighty characters hold the numbers or the words
+        table.add_column("what it is")
     console = make_console()
     for name, entry in track(
         MODELS.items(), "Counting", console=console, transient=True, disable=not console.is_terminal
     ):
         network = build(name).eval()
+        parameters = f"{sum(p.numel() for p in network.parameters()):,}"
         if options.cost:
-            numbers = cells(measure_cost(network, options.size))
+            cost = measure_cost(network, options.size)
+            macs = (cost.module, cost.all, cost.scan, cost.fft)
+            table.add_row(name, parameters, *(f"{value / 1e9:.2f}" for value in macs))
         else:
-            numbers = [f"{sum(p.numel() for p in network.parameters()):,}"]
-        table.add_row(name, *numbers, entry.summary)
+            table.add_row(name, parameters, entry.summary)
     console.print(table)
     console.print(
         "Papers, and the licence of the public code that goes with them (ours is Apache-2.0):", highlight=False
