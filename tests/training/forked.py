@@ -1,7 +1,7 @@
 """Trainings in forked processes, started as a program of its own: torch is imported once, and no thread is running yet.
 
-``python forked.py kill FOLDER POINTS``   kill a training at so many points of its writing, resume each, compare
-``python forked.py gloo FOLDER``          train and evaluate with one and with two processes, compare
+``python forked.py kill FOLDER WAY POINTS``   kill a training at so many points of its writing, resume each, compare
+``python forked.py gloo FOLDER``              train and evaluate with one and with two processes, compare
 """
 
 import json
@@ -21,6 +21,7 @@ import torch._dynamo  # Every optimiser imports it; here once, not in every chil
 from somamba.data.slices import open_slices
 from somamba.evaluation.evaluate import evaluate
 from somamba.runtime.processes import joined
+from somamba.training.anneal import begin_annealing
 from somamba.training.journal import read_journal
 from training.tiny import TinyNetwork, run, sums, tiny_recipe, write_data
 
@@ -66,18 +67,41 @@ def die_at(number, report=None):
         setattr(os, name, counted(name, getattr(os, name)))
 
 
-def kill(folder, points):
+def trainings(folder):
+    """Ways to train, by name: a function of the folder of the run and whether to resume."""
+    data = write_data(folder)
+    plain = tiny_recipe(data)
+    averaged = replace(plain.optimiser, schedule="constant", ema=0.9)
+    constant = replace(plain, optimiser=averaged, mirror=True, turn=True)
+    origin, going_on = folder / "origin", folder / "going_on"
+    assert exit_code(in_child(lambda: run(replace(plain, seed=3, epochs=1), origin))) == 0
+    hurried = replace(constant, machine=replace(constant.machine, max_minutes=1e-9))
+    assert exit_code(in_child(lambda: run(hurried, going_on))) == 0  # Stops after one step, half an epoch.
+
+    def anneal(place, resume):
+        options = [f"--data.path={data.path}", f"--data.cache={data.cache}"]
+        run(begin_annealing(going_on, place, 1.5, options, resume=resume), place, resume=True)
+
+    return {
+        "plain": lambda place, resume: run(plain, place, resume=resume),
+        "constant": lambda place, resume: run(constant, place, resume=resume),
+        "start_from": lambda place, resume: run(constant, place, resume=resume, origin=origin / "best"),
+        "anneal": anneal,
+    }
+
+
+def kill(folder, way, points):
     """Kill, resume, compare; prints what each point ended with."""
-    recipe = tiny_recipe(write_data(folder))
-    assert exit_code(in_child(lambda: run(recipe, folder / "reference"))) == 0
-    assert exit_code(in_child(lambda: (die_at(0, folder / "calls"), run(recipe, folder / "counted")))) == 0
+    train = trainings(folder)[way]
+    assert exit_code(in_child(lambda: train(folder / "reference", False))) == 0
+    assert exit_code(in_child(lambda: (die_at(0, folder / "calls"), train(folder / "counted", False)))) == 0
     calls = json.loads((folder / "calls").read_text())
     wanted = sums(folder / "reference")
     results = []
     for number in sorted({1 + i * (len(calls) - 1) // (points - 1) for i in range(points)}):
         place = folder / f"killed{number}"
-        killed = exit_code(in_child(lambda: (die_at(number), run(recipe, place))))  # noqa: B023
-        resumed = exit_code(in_child(lambda: run(recipe, place, resume=True)))  # noqa: B023
+        killed = exit_code(in_child(lambda: (die_at(number), train(place, False))))  # noqa: B023
+        resumed = exit_code(in_child(lambda: train(place, True)))  # noqa: B023
         journal = read_journal(place / "journal.jsonl")
         steps, validations = ([e["step"] for e in journal if e["event"] == kind] for kind in ("step", "validation"))
         same = resumed == 0 and sums(place) == wanted
@@ -132,4 +156,4 @@ def gloo(folder):
 
 if __name__ == "__main__":
     where = Path(sys.argv[2])
-    kill(where, int(sys.argv[3])) if sys.argv[1] == "kill" else gloo(where)
+    kill(where, sys.argv[3], int(sys.argv[4])) if sys.argv[1] == "kill" else gloo(where)

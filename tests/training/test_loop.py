@@ -18,11 +18,12 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError, StorageError, TrainingError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import load_weights, read_checkpoint
+from somamba.inference.checkpoint import load_weights, read_checkpoint, save_checkpoint, weights_digest
 from somamba.inference.trained import open_model
 from somamba.models.zoo import MODELS
 from somamba.training.journal import read_journal
 from somamba.training.loop import fit
+from somamba.training.recipe import Optimiser
 from somamba.training.stop import StopRequest
 from training.tiny import TinyNetwork, run, small_network, sums, tiny_recipe
 
@@ -68,9 +69,10 @@ def test_another_seed_gives_others(reference, tmp_path):
     assert sums(tmp_path / "other") != sums(folder)
 
 
-def test_killed_at_24_points_every_resume_ends_bit_identical(tmp_path):
-    results = forked("kill", tmp_path, 24)
-    assert len(results) == 24
+@pytest.mark.parametrize(("way", "points"), [("plain", 24), ("constant", 10), ("start_from", 8), ("anneal", 12)])
+def test_killed_at_many_points_every_resume_ends_bit_identical(tmp_path, way, points):
+    results = forked("kill", tmp_path, way, points)
+    assert len(results) == points
     assert {"write", "fsync", "rename"} <= {result["call"] for result in results}
     for result in results:
         assert (result["killed"], result["resumed"], result["same"]) == (-9, 0, True), result
@@ -173,6 +175,111 @@ def test_resuming_with_another_recipe_is_refused(reference):
     recipe, folder = reference
     with pytest.raises(ConfigError, match="epochs: 2 -> 3"):
         run(replace(recipe, epochs=3), folder, resume=True)
+
+
+def constant_recipe(data, **changes):
+    optimiser = replace(tiny_recipe(data).optimiser, schedule="constant", ema=0.9)
+    return tiny_recipe(data, **({"optimiser": optimiser, "mirror": True, "turn": True} | changes))
+
+
+def test_a_run_at_a_constant_rate_may_grow_and_ends_as_one_that_was_always_that_long(data, tmp_path):
+    run(constant_recipe(data, epochs=4), tmp_path / "long")
+    run(constant_recipe(data, epochs=1), tmp_path / "grown")
+    for epochs in (3, 4):
+        assert run(constant_recipe(data, epochs=epochs), tmp_path / "grown", resume=True).reason == "finished"
+    grown, long = sums(tmp_path / "grown"), sums(tmp_path / "long")
+    assert grown[:2] == long[:2]
+    # The config of the best may name the length that was meant when it was written.
+    assert grown[2].splitlines()[0] == long[2].splitlines()[0]
+    other = replace(constant_recipe(data).optimiser, ema=0.0)
+    with pytest.raises(ConfigError, match=r"optimiser.ema: 0\.9 -> 0"):
+        run(constant_recipe(data, optimiser=other), tmp_path / "grown", resume=True)
+
+
+def test_a_run_of_an_older_version_goes_on(reference, tmp_path):
+    """Its recipe lacks the fields that were added since, and its hardware has the key of that time."""
+    recipe, folder = reference
+    hurried = replace(recipe, machine=replace(recipe.machine, max_minutes=1e-9))
+    run(hurried, tmp_path / "run")
+    found = read_checkpoint(tmp_path / "run" / "last")
+    record, config = dict(found.config["recipe"]), dict(found.config)
+    for name in ("mirror", "turn", "anneal"):
+        del record[name]
+    record["optimiser"] = {k: v for k, v in record["optimiser"].items() if k not in ("schedule", "decay_epochs", "ema")}
+    config |= {"recipe": record, "hands": config.pop("hardware")}
+    save_checkpoint(tmp_path / "run" / "last", replace(found, config=config))
+    assert run(recipe, tmp_path / "run", resume=True).reason == "finished"
+    assert sums(tmp_path / "run") == sums(folder)
+
+
+def test_the_average_is_what_is_validated_and_kept_as_best(data, tmp_path):
+    outcome = run(constant_recipe(data, epochs=3), tmp_path / "run")
+    last, best = (read_checkpoint(tmp_path / "run" / name) for name in ("last", "best"))
+    journal = read_journal(tmp_path / "run" / "journal.jsonl")
+    validations = [event for event in journal if event["event"] == "validation"]
+    assert all(event["averaged"] for event in validations)
+    assert last.config["weights"] == {"kind": "last step"}
+    kept = best.config["step"]
+    assert best.config["weights"] == {"kind": "moving average", "decay": 0.9, "steps": kept}
+    model = TinyNetwork()
+    load_weights(model, best.weights, source="best")
+    scores = summary(evaluate(model.eval(), open_slices(data, "val"), batch_size=4))
+    assert scores["psnr"].mean == outcome.progress.best
+    average = {name.removeprefix("average/"): t for name, t in last.training.tensors.items() if "average/" in name}
+    assert average.keys() == dict(model.named_parameters()).keys()
+    assert any(not average[name].equal(last.weights[name]) for name in average)
+    if kept == outcome.progress.step:
+        assert all(average[name].equal(best.weights[name]) for name in average)
+
+
+def test_the_average_of_weights_that_never_move_is_the_weights(data, tmp_path):
+    still = Optimiser(learning_rate=1e-30, warmup_epochs=0.5, ema=0.99, weight_decay=0.0)
+    run(tiny_recipe(data, optimiser=still), tmp_path / "run")
+    last, best = (read_checkpoint(tmp_path / "run" / name) for name in ("last", "best"))
+    for name, _ in TinyNetwork().named_parameters():
+        assert torch.allclose(best.weights[name], last.weights[name], rtol=0, atol=1e-20)
+
+
+def test_a_skipped_step_does_not_enter_the_average(data, tmp_path):
+    outcome = run(constant_recipe(data), tmp_path / "run", model=Poisoned(bad={2, 3}))
+    assert (outcome.progress.taken, outcome.progress.step) == (2, 4)
+    average = read_checkpoint(tmp_path / "run" / "last").training.tensors
+    assert all(value.isfinite().all() for value in average.values())
+
+
+def test_a_run_starts_from_the_weights_of_another_and_says_so(reference, data, tmp_path):
+    _, folder = reference
+    origin = read_checkpoint(folder / "best")
+    slow = replace(tiny_recipe(data).optimiser, learning_rate=1e-30, weight_decay=0.0)
+    recipe = tiny_recipe(data, seed=9, optimiser=slow)
+    run(recipe, tmp_path / "run", origin=folder / "best")
+    found = read_checkpoint(tmp_path / "run" / "last")
+    parameters = [name for name, _ in TinyNetwork().named_parameters()]
+    assert all(torch.allclose(found.weights[n], origin.weights[n], rtol=0, atol=1e-20) for n in parameters)
+    about = found.config["started_from"]
+    assert (about["name"], about["step"]) == ("run/best", origin.config["step"])
+    assert about["digest"] == weights_digest(origin.weights)
+    assert read_checkpoint(tmp_path / "run" / "best").config["started_from"] == about
+
+
+def test_resuming_a_started_run_needs_no_origin_and_refuses_another(reference, data, tmp_path):
+    _, folder = reference
+    recipe = tiny_recipe(data, seed=9)
+    hurried = replace(recipe, machine=replace(recipe.machine, max_minutes=1e-9))
+    run(hurried, tmp_path / "run", origin=folder / "best")
+    run(recipe, tmp_path / "whole", origin=folder / "best")
+    with pytest.raises(ConfigError, match="did not start from the weights"):
+        run(recipe, tmp_path / "run", resume=True, origin=tmp_path / "whole" / "best")
+    assert run(recipe, tmp_path / "run", resume=True).reason == "finished"
+    assert sums(tmp_path / "run") == sums(tmp_path / "whole")
+
+
+def test_weights_of_another_network_are_refused(reference, data, tmp_path):
+    _, folder = reference
+    recipe = tiny_recipe(data, network=small_network())
+    with pytest.raises(InputError, match="does not fit the model"):
+        fit(recipe, tmp_path / "run", origin=folder / "best")
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_threads_than_before_are_worth_a_warning(reference, tmp_path, caplog):

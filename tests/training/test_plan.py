@@ -9,7 +9,7 @@ from somamba.data.slices import open_slices
 from somamba.errors import ConfigError
 from somamba.runtime.processes import World
 from somamba.training.plan import batches_from, make_plan, spread_cases
-from somamba.training.state import Progress
+from somamba.training.progress import Progress
 from training.tiny import tiny_recipe
 
 

@@ -154,7 +154,7 @@ def test_a_record_becomes_the_same_recipe_through_yaml():
     recipe = replace(recipe, data=replace(recipe.data, size=(64, 48), mask_options={"spokes": 9.0}))
     record = yaml.safe_load(yaml.safe_dump(recorded(recipe)))
     assert recipe_from_plain(record, source="x") == recipe
-    assert differences(recipe, record) == []
+    assert differences(recipe, record, source="x") == []
 
 
 def test_a_record_does_not_say_where_files_lie():
@@ -166,7 +166,7 @@ def test_a_record_does_not_say_where_files_lie():
 def test_a_record_of_an_older_version_differs_in_nothing_but_names():
     record = recorded(default())
     record["network"]["routes"]["residency"] = False
-    assert differences(default(), record) == []
+    assert differences(default(), record, source="x") == []
 
 
 def test_old_values_in_a_recipe_and_in_the_table_of_a_grid_are_read(tmp_path):
@@ -179,4 +179,4 @@ def test_old_values_in_a_recipe_and_in_the_table_of_a_grid_are_read(tmp_path):
 
 def test_differences_name_what_changed_and_forgive_the_machine():
     record = recorded(default(epochs=50))
-    assert differences(default(machine=Machine(threads=7)), record) == ["epochs: 50 -> 100"]
+    assert differences(default(machine=Machine(threads=7)), record, source="x") == ["epochs: 50 -> 100"]

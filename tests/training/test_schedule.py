@@ -1,4 +1,6 @@
-"""The learning rate rises over warm-up and falls along a cosine."""
+"""The learning rate rises over warm-up, falls along a cosine or stays, and decays at the end if asked."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -33,3 +35,22 @@ def test_over_a_budget_the_rate_follows_the_seconds():
     assert [schedule(seconds) for seconds in (0.0, 0.1, 0.2)] == pytest.approx([0.0, 0.5, 1.0])
     assert schedule(0.6) == pytest.approx(0.55)
     assert [schedule(seconds) for seconds in (1.0, 1.7)] == [0.1, 0.1]
+
+
+def test_a_constant_rate_stays_for_ever():
+    schedule = Schedule(peak=1.0, warmup=4, length=20, shape="constant")
+    assert [schedule(step) for step in (0, 3, 4, 19, 20, 10**6)] == [0.25, 1.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_the_decay_is_one_minus_the_root_of_its_share():
+    schedule = Schedule(peak=2.0, warmup=0, length=20, shape="constant", decay_from=10, decay_length=100, decay_to=1.0)
+    assert schedule(9) == schedule(10) == 2.0
+    assert [schedule(place) for place in (11, 35, 74)] == pytest.approx([1.9, 1.5, 1.2])
+    assert [schedule(place) for place in (110, 500)] == [1.0, 1.0]
+
+
+def test_a_decay_begins_at_the_rate_that_the_cosine_has_reached():
+    cosine = Schedule(peak=1.0, warmup=0, length=100)
+    decayed = replace(cosine, decay_from=50, decay_length=16)
+    assert [decayed(place) for place in (0, 20, 49)] == [cosine(place) for place in (0, 20, 49)]
+    assert [decayed(place) for place in (50, 54, 66)] == pytest.approx([0.5, 0.25, 0.0])

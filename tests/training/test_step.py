@@ -3,8 +3,8 @@
 import torch
 
 from somamba.models.so_mamba.model import SOMamba
+from somamba.training.checkpoints import load_optimiser, optimiser_tensors
 from somamba.training.recipe import Optimiser
-from somamba.training.state import load_optimiser, optimiser_tensors
 from somamba.training.step import make_optimiser
 from training.tiny import TinyNetwork, small_network
 

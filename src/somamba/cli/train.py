@@ -3,12 +3,15 @@
 import re
 import sys
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 
 from somamba.cli.output import make_console, say
 from somamba.cli.parsers.train import parser
+from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.runtime.processes import announced_rank
+from somamba.training.anneal import annealed_folder, begin_annealing
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
 from somamba.training.preview import Preview, preview
@@ -26,13 +29,14 @@ def main(arguments: list[str]) -> None:
         return
     keep_pages(4096)
     quiet = announced_rank() != 0
+    session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
     if quiet:
-        outcome = fit(recipe, options.output, resume=options.resume)
+        outcome = session()
     elif sys.stdout.isatty():
         with live_display(make_console()) as tell:
-            outcome = fit(recipe, options.output, resume=options.resume, tell=tell)
+            outcome = session(tell=tell)
     else:
-        outcome = fit(recipe, options.output, resume=options.resume, tell=plain_display(say))
+        outcome = session(tell=plain_display(say))
     if not quiet:
         say(_farewell(outcome, options.output))
     if outcome.reason != "finished":
@@ -40,14 +44,31 @@ def main(arguments: list[str]) -> None:
 
 
 def parse(arguments: list[str]) -> tuple[Recipe, Namespace]:
-    """The recipe, and the options that are about the session: output, resume, dry_run."""
+    """The recipe, and the options that are about the session: output, resume, start_from, anneal, dry_run."""
     path, options, fields = parser().divide(arguments)
     if options.help:
         say(parser().format_help())
         say(field_help(asked_model(path, fields)))
         sys.exit(0)
+    if options.anneal is not None:
+        return _annealing(path, options, fields), options
+    if path.is_dir():
+        raise ConfigError(
+            f"{path} is a folder. To go on with a run, give its recipe and --resume; to make weights for use from it, "
+            "give --anneal EPOCHS."
+        )
     options.output = options.output or Path("runs", path.stem)
     return read_recipe(path, [*fields, *(["--print_config"] if options.print_config else [])]), options
+
+
+def _annealing(run: Path, options: Namespace, fields: list[str]) -> Recipe:
+    """The recipe of the annealed copy of a run, whose folder is made unless this is a dry run."""
+    if options.start_from is not None:
+        raise ConfigError("--anneal starts from the run that it is given; leave out --start-from.")
+    options.output = options.output or annealed_folder(run)
+    recipe = begin_annealing(run, options.output, options.anneal, fields, resume=options.resume, dry=options.dry_run)
+    options.resume = True
+    return recipe
 
 
 def field_help(model: str) -> str:
@@ -80,7 +101,9 @@ def describe(recipe: Recipe) -> str:
 def _steps(found: Preview, recipe: Recipe) -> str:
     plan = found.plan
     if not plan.timed:
-        return f"{plan.length:,} of {recipe.batch_size} slices: {recipe.epochs} epochs of {plan.steps_per_epoch}"
+        steps = plan.length - plan.start
+        epochs = f"{steps / plan.steps_per_epoch:g}"
+        return f"{steps:,} of {recipe.batch_size} slices: {epochs} epochs of {plan.steps_per_epoch}"
     steps = plan.length / found.step_seconds
     return (
         f"{recipe.minutes:g} minutes of them, about {steps:,.0f} of {recipe.batch_size} slices: "

@@ -14,6 +14,7 @@ from somamba.data.case import Entry, LeftOut, Role
 from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import measure
+from somamba.data.simulation.orientation import Orientation
 from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
 
@@ -28,6 +29,8 @@ class SliceDataset:
     """Cases of the split that are deliberately not used."""
     epoch: int = 0
     """Names the draws of masks and noise; validation and test stay at 0."""
+    orientation: Orientation | None = None
+    """Mirrors and turns, for training only; None leaves the slices as they are."""
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -39,7 +42,8 @@ class SliceDataset:
         case = self.cases[which]
         position = index - int(self._starts[which])
         draw = Draw(self.config.seed, self.epoch, case.id, case.slices[position])
-        return measure(case[position], self.config, draw)
+        values = case[position] if self.orientation is None else self.orientation.apply(case[position], draw)
+        return measure(values, self.config, draw)
 
     def at(self, epoch: int) -> "SliceDataset":
         """The same slices with the draws of another epoch."""

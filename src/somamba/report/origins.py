@@ -84,14 +84,14 @@ def _mask_record(kind: str, digest: str, nominal: float, realised: float, protoc
 
 def _training(run: TrainedRun) -> Html:
     config = run.config
-    code, hands = _mapping(config, "code"), _mapping(config, "hands")
+    code, hardware = _mapping(config, "code"), _mapping(config, "hardware") or _mapping(config, "hands")
     versions = ", ".join(f"{name} {value}" for name, value in code.items() if name != "commit")
     data = [f"{config[name]} {word}" for name, word in _COUNTS.items() if name in config]
     facts: dict[str, Content] = {
         "when": span(run.events),
         "commit": _code(str(code["commit"])) if "commit" in code else "",
         "versions": versions,
-        "machine": ", ".join(f"{name} {value}" for name, value in hands.items()),
+        "machine": ", ".join(f"{name} {value}" for name, value in hardware.items()),
         "data": ", ".join(data),
         "mask digest": _code(str(digest)) if (digest := _mapping(config, "mask").get("digest")) else "",
     }

@@ -3,7 +3,7 @@
 A run is a folder: ``last/`` to resume from, ``best/`` the weights of the best validation, ``journal.jsonl``. Whatever
 happens in between (kill, signal, full disk, time limit), resuming ends with the same bytes as a run never interrupted,
 given the same number of processes and threads. A budget of minutes (`Recipe.minutes`) gives that up: its schedule
-follows the clock, which resuming goes on to count but nobody can repeat.
+follows the clock. Resuming goes on counting its seconds, but a second run takes other ones.
 """
 
 import time
@@ -24,11 +24,13 @@ from somamba.physics.masks import SamplingMask
 from somamba.runtime.processes import World, joined
 from somamba.runtime.provenance import code_record
 from somamba.runtime.threads import use_threads
+from somamba.training.average import WeightAverage
+from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
 from somamba.training.journal import Journal, Listener
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
+from somamba.training.progress import Progress, seed_step
 from somamba.training.recipe import Recipe
-from somamba.training.state import Keeper, Progress, resume_run, seed_step
-from somamba.training.step import Wishes, advance, make_optimiser, take_step
+from somamba.training.step import Requests, advance, make_optimiser, take_step
 from somamba.training.stop import StopRequest
 
 
@@ -45,6 +47,7 @@ def fit(
     folder: Path,
     *,
     resume: bool = False,
+    origin: Path | None = None,
     tell: Listener = lambda _event: None,
     stop: StopRequest | None = None,
 ) -> Outcome:
@@ -52,9 +55,10 @@ def fit(
 
     Args:
         recipe: What to do.
-        folder: Where the run is kept.
-        resume: Go on from ``folder/last`` where it is there.
-        tell: Hears of every event, see `Journal`.
+        folder: Folder of the run.
+        resume: Go on from ``folder/last`` if it is there.
+        origin: Checkpoint whose weights a new run starts from; by default the seed's. Nothing else of it is used.
+        tell: Called with every event, see `Journal`.
         stop: A request that is listening already; by default one that listens as long as the training runs.
     """
     with joined(recipe.machine.device) as world:
@@ -62,7 +66,9 @@ def fit(
         training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
         validation = spread_cases(validation, recipe.validation_cases)
         model = build_model(recipe)
-        return train(model, training, validation, recipe, folder, world=world, resume=resume, tell=tell, stop=stop)
+        return train(
+            model, training, validation, recipe, folder, world=world, resume=resume, origin=origin, tell=tell, stop=stop
+        )
 
 
 def build_model(recipe: Recipe) -> Reconstructor:
@@ -83,6 +89,7 @@ def train(
     *,
     world: World,
     resume: bool = False,
+    origin: Path | None = None,
     tell: Listener = lambda _event: None,
     stop: StopRequest | None = None,
 ) -> Outcome:
@@ -91,74 +98,115 @@ def train(
     plan = make_plan(recipe, len(training), world.size)
     model.to(world.device)
     optimiser = make_optimiser(model, recipe.optimiser)
-    progress = Progress()
-    if has_checkpoint(folder / "last"):
-        if not resume:
-            raise InputError(f"{folder} holds a run already: --resume goes on with it, --output FOLDER starts another.")
-        progress = resume_run(folder / "last", model, optimiser, recipe, _hands(world))
-    world.wait()  # Nobody writes before everybody has read.
-    keeper = Keeper(folder if world.leads else None, model, optimiser, recipe, _about(model, training, plan, world))
+    begun = _begin(model, optimiser, recipe, folder, world=world, resume=resume, origin=origin)
+    progress, average = begun.progress, begun.average
+    about = {**_about(model, training, plan, world), **begun.origin}
+    checkpoints = CheckpointWriter(folder if world.leads else None, model, optimiser, average, recipe, about)
     path = folder / "journal.jsonl" if world.leads else None
     listening = StopRequest() if stop is None else nullcontext(stop)
     with Journal(path, tell, keep=progress.includes) as journal, listening as request:
         journal.write("start", step=progress.step, **_numbers(model, recipe, plan, progress, world))
+        if begun.origin:
+            checkpoints.write_last(progress)  # From here on resuming needs no word about the origin.
         stream = batches_from(progress.step, training, recipe, plan, world)
         stopping = False
         while not stopping:
             if plan.validation_due(progress):
-                progress = _validate(model, validation, progress, plan, world, keeper, journal)
+                progress = _validate(model, average, validation, progress, plan, world, checkpoints, journal)
             if plan.is_over(progress):
                 break
             began = time.monotonic()
-            wishes = Wishes(
+            requests = Requests(
                 stop=request.signal is not None or _over(began - started, recipe.machine.max_minutes),
-                save=_over(keeper.age, recipe.machine.checkpoint_minutes),
+                save=_over(checkpoints.age, recipe.machine.checkpoint_minutes),
             )
-            seed_step(recipe, progress.step, world.rank)
+            seed_step(recipe.seed, progress.step, world.rank)
             rate = plan.rate(progress)
-            result = take_step(model, optimiser, next(stream), recipe, rate=rate, world=world, wishes=wishes)
+            result = take_step(model, optimiser, next(stream), recipe, rate=rate, world=world, requests=requests)
             progress = advance(progress, result, plan, recipe.optimiser)
+            if average is not None and result.finite:
+                average.update(progress.taken)
             seconds = time.monotonic() - began
             if plan.timed:
                 seconds = world.of_leader(seconds)
                 progress = replace(progress, seconds=progress.seconds + seconds)
             journal.write("step", step=progress.step, **result.facts(), loss_mean=progress.mean_loss, seconds=seconds)
-            if result.wishes.save:
-                keeper.keep_last(progress)
-            stopping = result.wishes.stop
-        keeper.keep_last(progress)
+            if result.requests.save:
+                checkpoints.write_last(progress)
+            stopping = result.requests.stop
+        checkpoints.write_last(progress)
         outcome = Outcome(_reason(progress, plan, request), request.signal, progress)
         journal.write("stop", step=progress.step, reason=outcome.reason, seconds=time.monotonic() - started)
     return outcome
 
 
+class _Beginning(NamedTuple):
+    """Where a session begins."""
+
+    progress: Progress
+    average: WeightAverage | None
+    origin: dict[str, Any]
+    """Entries of config.yaml that say from which other checkpoint the run began; empty for most runs."""
+
+
+def _begin(
+    model: Reconstructor,
+    optimiser: torch.optim.Optimizer,
+    recipe: Recipe,
+    folder: Path,
+    *,
+    world: World,
+    resume: bool,
+    origin: Path | None,
+) -> _Beginning:
+    """Bring model and optimiser to where the run stands: at its last checkpoint, at given weights, or at the seed's."""
+    average = WeightAverage(model, recipe.optimiser.ema) if recipe.optimiser.ema > 0 else None
+    progress, about = Progress(), dict[str, Any]()
+    if has_checkpoint(folder / "last"):
+        if not resume:
+            raise InputError(f"{folder} holds a run already: --resume goes on with it, --output FOLDER starts another.")
+        progress, about = resume_run(folder / "last", model, optimiser, average, recipe, _hardware(world))
+        if origin is not None:
+            check_origin(origin, about, folder)
+    elif origin is not None:
+        about = start_from(origin, model)
+    world.wait()  # Every process has read before the first one writes.
+    return _Beginning(progress, average, about)
+
+
 def _validate(
     model: Reconstructor,
+    average: WeightAverage | None,
     validation: SliceDataset,
     progress: Progress,
     plan: Plan,
     world: World,
-    keeper: Keeper,
+    checkpoints: CheckpointWriter,
     journal: Journal,
 ) -> Progress:
-    """Score the validation cases and keep the weights if they are the best so far."""
-    keeper.keep_last(progress)  # A kill during validation costs the validation, not the steps before it.
+    """Score the validation cases with the averaged weights, if there are any, and keep them if they are the best."""
+    checkpoints.write_last(progress)  # A kill during validation costs the validation, not the steps before it.
     began = time.monotonic()
     world.share_buffers(model)
-    results = evaluate(model.eval(), validation, batch_size=plan.evaluation_batch, device=world.device, processes=world)
-    scores = {name: spread.mean for name, spread in summary(results).items()}
-    improved = progress.best is None or scores["psnr"] > progress.best
-    best = scores["psnr"] if improved else progress.best
-    progress = replace(progress, validated=progress.step, validated_seconds=progress.seconds, scores=scores, best=best)
-    if improved:
-        keeper.keep_best(progress)  # Before "last": whoever resumes there finds the best it speaks of.
-    journal.write("validation", step=progress.step, **scores, improved=improved, seconds=time.monotonic() - began)
-    keeper.keep_last(progress)
+    with nullcontext() if average is None else average.applied():
+        results = evaluate(
+            model.eval(), validation, batch_size=plan.evaluation_batch, device=world.device, processes=world
+        )
+        scores = {name: spread.mean for name, spread in summary(results).items()}
+        improved = progress.best is None or scores["psnr"] > progress.best
+        best = scores["psnr"] if improved else progress.best
+        progress = replace(progress, validated=progress.step, validated_seconds=progress.seconds)
+        progress = replace(progress, scores=scores, best=best)
+        if improved:
+            checkpoints.write_best(progress)  # Before "last": whoever resumes there finds the best it speaks of.
+    facts = {"improved": improved, "averaged": average is not None, "seconds": time.monotonic() - began}
+    journal.write("validation", step=progress.step, **scores, **facts)
+    checkpoints.write_last(progress)
     return progress
 
 
 def _about(model: Reconstructor, training: SliceDataset, plan: Plan, world: World) -> dict[str, Any]:
-    """What a checkpoint says of itself besides the recipe."""
+    """What a checkpoint records besides the recipe."""
     config = training.config
     mask = SamplingMask(training[0].mask[0], config.mask_kind, config.acceleration)
     return {
@@ -174,13 +222,13 @@ def _about(model: Reconstructor, training: SliceDataset, plan: Plan, world: Worl
         "training_cases": len(training.cases),
         "training_slices": len(training),
         "steps_per_epoch": plan.steps_per_epoch,
-        "hands": _hands(world),
+        "hardware": _hardware(world),
         "code": code_record(),
     }
 
 
-def _hands(world: World) -> dict[str, Any]:
-    """What decides the order of sums, and with it the last bits."""
+def _hardware(world: World) -> dict[str, Any]:
+    """Device, processes and threads: bits repeat only if all three do, because they fix the order of sums."""
     return {"device": world.device.type, "processes": world.size, "threads": torch.get_num_threads()}
 
 
@@ -190,10 +238,12 @@ def _numbers(model: Reconstructor, recipe: Recipe, plan: Plan, progress: Progres
         "timed": plan.timed,
         "length": plan.length,
         "place": plan.place(progress),
+        "schedule": recipe.optimiser.schedule if recipe.anneal is None else "anneal",
+        "ema": recipe.optimiser.ema,
         "validate_every": plan.validate_every,
         "steps_per_epoch": plan.steps_per_epoch,
         "batch_size": recipe.batch_size,
-        **_hands(world),
+        **_hardware(world),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
     }
 

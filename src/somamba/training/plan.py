@@ -16,12 +16,13 @@ from torch.utils.data import DataLoader
 
 from somamba.data.batch import Batch, collate
 from somamba.data.order import epoch_order, training_batches
+from somamba.data.simulation.orientation import Orientation
 from somamba.data.slices import SliceDataset
 from somamba.errors import ConfigError
 from somamba.runtime.processes import World
+from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe
 from somamba.training.schedule import Schedule
-from somamba.training.state import Progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +43,14 @@ class Plan:
     evaluation_batch: int
     """Slices of one forward pass of validation; the same for any number of processes, so that its scores are too."""
     schedule: Schedule
+    start: int = 0
+    """Step at which the training begins: that of another run if it is annealed."""
 
     @property
     def validations(self) -> int:
         """How many there are in the whole training, the one at its end among them."""
         # Shares of a budget may be off by a last bit, which is no validation of its own.
-        return math.ceil(self.length / self.validate_every - 1e-9)
+        return math.ceil(self.length / self.validate_every - 1e-9) - math.floor(self.start / self.validate_every)
 
     def place(self, progress: Progress) -> int | float:
         """How far a training is: steps done, or seconds spent on them."""
@@ -80,7 +83,12 @@ def make_plan(recipe: Recipe, n_slices: int, processes: int = 1) -> Plan:
     timed = recipe.minutes is not None
     length = recipe.epochs * steps_per_epoch if recipe.minutes is None else 60 * recipe.minutes
     epoch = length / recipe.epochs
-    validate_every, warmup = recipe.validate_every * epoch, recipe.optimiser.warmup_epochs * epoch
+    validate_every = recipe.validate_every * epoch
+    schedule, start = _schedule(recipe, length, epoch), 0
+    if recipe.anneal is not None:
+        start = recipe.anneal.step
+        length = start + max(1, round(recipe.anneal.epochs * epoch))
+        schedule = replace(schedule, decay_from=start, decay_length=length - start, decay_to=0.0)
     share = recipe.batch_size // processes
     return Plan(
         steps_per_epoch=steps_per_epoch,
@@ -90,13 +98,27 @@ def make_plan(recipe: Recipe, n_slices: int, processes: int = 1) -> Plan:
         share=share,
         micro_batch=min(share, recipe.machine.micro_batch or share),
         evaluation_batch=min(recipe.batch_size, recipe.machine.micro_batch or recipe.batch_size),
-        schedule=Schedule(
-            peak=recipe.optimiser.learning_rate,
-            warmup=warmup if timed else round(warmup),
-            length=length,
-            stride=0 if timed else 1,
-            floor=recipe.optimiser.final_rate,
-        ),
+        schedule=schedule,
+        start=start,
+    )
+
+
+def _schedule(recipe: Recipe, length: int | float, epoch: float) -> Schedule:
+    """The learning rate of a training of this length, measured as ``epoch`` is: in steps or in seconds."""
+    optimiser, timed = recipe.optimiser, recipe.minutes is not None
+    warmup, decay = (epochs * epoch for epochs in (optimiser.warmup_epochs, optimiser.decay_epochs))
+    if not timed:
+        warmup, decay = round(warmup), round(decay)
+    return Schedule(
+        peak=optimiser.learning_rate,
+        warmup=warmup,
+        length=length,
+        shape=optimiser.schedule,
+        stride=0 if timed else 1,
+        floor=optimiser.final_rate,
+        decay_from=length - decay if decay else None,
+        decay_length=decay,
+        decay_to=optimiser.final_rate,
     )
 
 
@@ -105,6 +127,7 @@ def batches_from(step: int, dataset: SliceDataset, recipe: Recipe, plan: Plan, w
 
     The order of an epoch is computed from the seed and the epoch, so starting in the middle needs no memory.
     """
+    dataset = replace(dataset, orientation=Orientation(mirror=recipe.mirror, turn=recipe.turn))
     for epoch in count(step // plan.steps_per_epoch):
         order = epoch_order(len(dataset), seed=recipe.seed, epoch=epoch)
         shares = list(training_batches(order, plan.share, rank=world.rank, world=world.size))

@@ -13,9 +13,9 @@ from somamba.runtime.processes import World, joined
 from somamba.runtime.threads import use_threads
 from somamba.training.loop import build_model
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
+from somamba.training.progress import Progress, seed_step
 from somamba.training.recipe import Recipe
-from somamba.training.state import Progress, seed_step
-from somamba.training.step import Wishes, make_optimiser, take_step
+from somamba.training.step import Requests, make_optimiser, take_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Preview:
     @property
     def seconds(self) -> float:
         """The whole training: steps and validations."""
-        steps = self.plan.length * (1 if self.plan.timed else self.step_seconds)
+        steps = (self.plan.length - self.plan.start) * (1 if self.plan.timed else self.step_seconds)
         return steps + self.plan.validations * self.validation_seconds
 
 
@@ -54,11 +54,12 @@ def preview(recipe: Recipe) -> Preview:
         plan = make_plan(recipe, len(training), world.size)
         model = build_model(recipe).to(world.device)
         optimiser, stream = make_optimiser(model, recipe.optimiser), batches_from(0, training, recipe, plan, world)
-        nothing = Wishes(stop=False, save=False)
 
         def step() -> None:
-            seed_step(recipe, 0, world.rank)
-            take_step(model, optimiser, next(stream), recipe, rate=plan.rate(Progress()), world=world, wishes=nothing)
+            seed_step(recipe.seed, 0, world.rank)
+            take_step(
+                model, optimiser, next(stream), recipe, rate=plan.rate(Progress()), world=world, requests=Requests()
+            )
 
         step()  # The first one allocates; it is not measured.
         first = validation.batch(range(min(plan.evaluation_batch, len(validation.cases[0].slices))))

@@ -5,6 +5,7 @@ on ``model``: its keys are the fields of that model's config.
 """
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
 from somamba.options import modern
-from somamba.settings import add_config, flat, from_plain, parser_for, refusal, to_plain
+from somamba.settings import add_config, flat, parser_for, refusal, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
 LOCAL = ("path", "cache")
@@ -25,18 +26,26 @@ LOCAL = ("path", "cache")
 
 @dataclass(frozen=True, kw_only=True)
 class Optimiser:
-    """AdamW with warm-up and cosine."""
+    """AdamW, the schedule of its learning rate, and the moving average of the weights."""
 
     learning_rate: float = 8e-4
     """Rate at the end of warm-up."""
+    schedule: Literal["cosine", "constant"] = "cosine"
+    """What follows the warm-up. ``cosine`` is the paper's; with ``constant`` a run may grow longer at any time:
+    ``epochs`` may change on resume, and ``--anneal`` makes weights for use from it."""
     betas: tuple[float, float] = (0.9, 0.999)
     """Decay of the two running moments. The paper is silent; torch's defaults."""
     weight_decay: float = 0.01
     """Decoupled decay. The paper is silent; torch's default."""
     warmup_epochs: float = 5.0
     """Epochs of linear warm-up; may be a fraction."""
+    decay_epochs: float = 0.0
+    """``constant`` only: over the last so many epochs the rate falls to ``final_rate`` as 1 - sqrt."""
     final_rate: float = 0.0
-    """Where the cosine ends."""
+    """Rate at the end of the cosine, or of the decay."""
+    ema: float = 0.0
+    """Decay of the exponential moving average of the weights, such as 0.999; the average is what is validated and kept
+    as best. 0 turns it off."""
     clip_norm: float = 1.0
     """Gradients longer than this are shortened to it. The paper is silent."""
     max_skips: int = 10
@@ -52,6 +61,26 @@ class Optimiser:
                 "optimiser: warmup_epochs and weight_decay must not be negative, and final_rate must lie between 0 and "
                 "learning_rate."
             )
+        if not 0 <= self.ema < 1:
+            raise ConfigError(f"optimiser.ema={self.ema:g} must be 0 (no average) or a decay below 1, such as 0.999.")
+        if not self.decay_epochs >= 0 or (self.decay_epochs > 0 and self.schedule != "constant"):
+            raise ConfigError(
+                f"optimiser.decay_epochs={self.decay_epochs:g} needs schedule: constant and must not be negative."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anneal:
+    """The end of a run that could go on: its rate decays to zero, which makes weights for use."""
+
+    step: int
+    """Steps done when the decay begins."""
+    epochs: float
+    """Length of the decay; may be a fraction."""
+
+    def __post_init__(self) -> None:
+        if not (self.step >= 0 and 0 < self.epochs < math.inf):
+            raise ConfigError(f"anneal: step={self.step} must not be negative, epochs={self.epochs:g} be positive.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +127,10 @@ class Recipe:
     """Train for so many minutes of steps, however many that are; what counts epochs then counts shares of this."""
     batch_size: int = 8
     """Slices of one step, over all processes. The paper is silent."""
+    mirror: bool = False
+    """Mirror each training slice with probability 1/2; protocol ``magnitude`` only. The paper names no augmentation."""
+    turn: bool = False
+    """Turn training slices by a random multiple of 90 degrees, or of 180 if they are not square; likewise."""
     bf16: bool = False
     """Layers in bfloat16 by autocast; FFT, data consistency and scan stay in float32."""
     seed: int = 0
@@ -106,8 +139,20 @@ class Recipe:
     """Epochs between validations; may be a fraction. The last step is always validated."""
     validation_cases: int | None = None
     """Validate on so many cases of the validation split, evenly spread; by default on all."""
+    anneal: Anneal | None = None
+    """Set by ``somamba train RUN --anneal EPOCHS``: where the decay of a run began."""
     machine: Machine = field(default_factory=Machine)
     """Device, threads, memory and time."""
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether ``epochs`` may change on resume: no step before the end depends on it."""
+        return (
+            self.optimiser.schedule == "constant"
+            and self.optimiser.decay_epochs == 0
+            and self.minutes is None
+            and self.anneal is None
+        )
 
     def __post_init__(self) -> None:
         wanted = type(MODELS[self.model].config)
@@ -122,6 +167,15 @@ class Recipe:
                 f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} leaves nothing of epochs={self.epochs}; "
                 "lower the one or raise the other."
             )
+        if not self.optimiser.warmup_epochs + self.optimiser.decay_epochs <= self.epochs:
+            raise ConfigError(
+                f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} and decay_epochs="
+                f"{self.optimiser.decay_epochs:g} together are longer than epochs={self.epochs}."
+            )
+        if (self.mirror or self.turn) and self.data.protocol != "magnitude":
+            raise ConfigError("mirror and turn belong to protocol 'magnitude'; 'raw' has data.variety.anatomy.")
+        if self.anneal is not None and self.minutes is not None:
+            raise ConfigError("A run under a budget of minutes cannot be annealed: its rate follows the clock.")
 
 
 def recipe_parser(model: str) -> ArgumentParser:
@@ -144,12 +198,7 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
     model = asked_model(path, overrides, changes)
     layers = [yaml.safe_dump(_modern(table, model)) for table in (read_yaml(path), *changes) if table]
     arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
-    parser = recipe_parser(model)
-    try:
-        values = vars(parser.instantiate(parser.parse_args(arguments)))
-    except (argparse.ArgumentError, TypeError) as error:
-        raise refusal(path, error, parser) from None
-    return Recipe(**{name: value for name, value in values.items() if name != "config"})
+    return _parsed(recipe_parser(model), arguments, source=str(path))
 
 
 def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -170,17 +219,25 @@ def asked_model(path: Path, overrides: Sequence[str] = (), changes: Sequence[Map
     return str(found.model or next(named, None) or read_yaml(path).get("model") or Recipe.model)
 
 
-def recipe_from_plain(values: Mapping[str, Any], *, source: str) -> Recipe:
-    """A recipe from the values a checkpoint recorded."""
+def recipe_from_plain(values: Mapping[str, Any], overrides: Sequence[str] = (), *, source: str) -> Recipe:
+    """A recipe from the values a checkpoint recorded.
+
+    Args:
+        values: The record.
+        overrides: Options such as ``--machine.threads=2``.
+        source: Where the record comes from, for messages.
+    """
     model = str(values.get("model", Recipe.model))
-    network = from_plain(MODELS[model].config, values.get("network") or {}, source=f"{source}, network")
-    parser = parser_for("somamba")
-    parser.add_class_arguments(Recipe, skip={"network"})
-    rest = {name: value for name, value in values.items() if name != "network"}
+    arguments = ["--config", yaml.safe_dump(_modern(values, model)), *overrides]
+    return _parsed(recipe_parser(model), arguments, source=source)
+
+
+def _parsed(parser: ArgumentParser, arguments: Sequence[str], *, source: str) -> Recipe:
     try:
-        return Recipe(network=network, **vars(parser.instantiate(parser.parse_object(rest))))
+        values = vars(parser.instantiate(parser.parse_args(list(arguments))))
     except (argparse.ArgumentError, TypeError) as error:
         raise refusal(source, error, parser) from None
+    return Recipe(**{name: value for name, value in values.items() if name != "config"})
 
 
 def recorded(recipe: Recipe) -> dict[str, Any]:
@@ -189,10 +246,19 @@ def recorded(recipe: Recipe) -> dict[str, Any]:
     return {**values, "data": {name: value for name, value in values["data"].items() if name not in LOCAL}}
 
 
-def differences(recipe: Recipe, record: Mapping[str, Any]) -> list[str]:
-    """Where a recipe would compute something else than the recorded one did; ``machine`` may differ."""
-    mine, theirs = flat(recorded(recipe)), flat(_modern(record, recipe.model))
+def differences(recipe: Recipe, record: Mapping[str, Any], *, source: str, may_grow: bool = False) -> list[str]:
+    """Where a recipe would compute something else than the recorded one did; ``machine`` may differ.
+
+    Args:
+        recipe: The recipe at hand.
+        record: What a checkpoint recorded; a field that did not exist then has its default.
+        source: Where the record comes from, for messages.
+        may_grow: Whether ``epochs`` may differ if the recipe is open-ended.
+    """
+    mine, theirs = flat(recorded(recipe)), flat(recorded(recipe_from_plain(record, source=source)))
     names = sorted(name for name in mine.keys() | theirs.keys() if not name.startswith("machine."))
+    if may_grow and recipe.open_ended:
+        names.remove("epochs")
     return [f"{n}: {theirs.get(n)} -> {mine.get(n)}" for n in names if mine.get(n) != theirs.get(n)]
 
 

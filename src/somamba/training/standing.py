@@ -55,7 +55,8 @@ def standing(run: Run) -> Standing:
     place = run.folder / ("best" if finished else "last")
     if not has_checkpoint(place):
         return Standing()
-    if changes := differences(run.recipe, read_config(place)["recipe"]):
+    record = read_config(place)["recipe"]
+    if changes := differences(run.recipe, record, source=str(place), may_grow=not finished):
         raise ConfigError(
             f"{run.folder} holds a run of another recipe ({'; '.join(changes[:4])}). Give another --output, or move "
             "that folder away."

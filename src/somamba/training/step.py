@@ -15,18 +15,20 @@ from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
 from somamba.runtime.processes import World
 from somamba.training.plan import Plan
+from somamba.training.progress import Progress
 from somamba.training.recipe import Optimiser, Recipe
-from somamba.training.state import Progress
 
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"l1": F.l1_loss, "l2": F.mse_loss}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """What a process wants after the step; what one of them wants, all of them do."""
+class Requests:
+    """What a process asks for during a step. Requests are summed over processes: one by any is obeyed by all."""
 
-    stop: bool
-    save: bool
+    stop: bool = False
+    """End the session."""
+    save: bool = False
+    """Write a checkpoint."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,7 @@ class StepResult:
     norm: float
     """Length of the gradient before clipping."""
     rate: float
-    wishes: Wishes
+    requests: Requests
 
     @property
     def finite(self) -> bool:
@@ -71,12 +73,22 @@ def take_step(
     *,
     rate: float,
     world: World,
-    wishes: Wishes,
+    requests: Requests,
 ) -> StepResult:
-    """Accumulate over micro-batches, sum over processes, clip, update; skipped where the gradient is not finite."""
+    """Accumulate over micro-batches, sum over processes, clip, update; the update is left out if it is not finite.
+
+    Args:
+        model: Its parameters are updated.
+        optimiser: From `make_optimiser`.
+        batches: The micro-batches of this process.
+        recipe: Loss, batch size and clipping.
+        rate: Learning rate of this step.
+        world: The processes that share the step.
+        requests: What this process asks for.
+    """
     model.train()
     optimiser.zero_grad(set_to_none=True)
-    sums = torch.tensor([0.0, wishes.stop, wishes.save], dtype=torch.float64)
+    sums = torch.tensor([0.0, requests.stop, requests.save], dtype=torch.float64)
     for batch in batches:
         loss = batch_loss(model, batch.to(world.device), recipe) * (len(batch) / recipe.batch_size)
         loss.backward()
@@ -86,7 +98,7 @@ def take_step(
     world.total_gradients(parameters)
     # Measured before clipping: clipping by a norm that is not finite would spread it to every parameter.
     norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
-    result = StepResult(loss=loss_sum, norm=float(norm), rate=rate, wishes=Wishes(stop=stop > 0, save=save > 0))
+    result = StepResult(loss=loss_sum, norm=float(norm), rate=rate, requests=Requests(stop=stop > 0, save=save > 0))
     if result.finite:
         clip_grads_with_norm_(parameters, recipe.optimiser.clip_norm, norm)
         for group in optimiser.param_groups:
@@ -96,7 +108,7 @@ def take_step(
 
 
 def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:
-    """The loss of one micro-batch: mean over pixels and slices; layers in bfloat16 where the recipe says so."""
+    """The loss of one micro-batch: mean over pixels and slices; layers in bfloat16 if the recipe says so."""
     with torch.autocast(batch.y.device.type, torch.bfloat16, enabled=recipe.bf16):
         image = model(batch.y, batch.A)
     return LOSSES[recipe.loss](root_sum_of_squares(image), batch.target)

@@ -6,8 +6,8 @@ from torch import nn
 
 from somamba.errors import InputError
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.training.checkpoints import load_optimiser, optimiser_tensors, resume_run
 from somamba.training.recipe import recorded
-from somamba.training.state import Progress, load_optimiser, optimiser_tensors, resume_run, seed_step
 from training.tiny import tiny_recipe
 
 
@@ -47,21 +47,4 @@ def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
     recipe = tiny_recipe(data)
     save_checkpoint(tmp_path / "best", Checkpoint(model.state_dict(), {"recipe": recorded(recipe)}))
     with pytest.raises(InputError, match="weights only"):
-        resume_run(tmp_path / "best", model, optimiser, recipe, {})
-
-
-def test_a_step_draws_the_same_numbers_whenever_it_comes(data):
-    recipe = tiny_recipe(data)
-    seed_step(recipe, 5, rank=0)
-    first = torch.rand(3)
-    torch.rand(100)
-    seed_step(recipe, 5, rank=0)
-    assert torch.rand(3).equal(first)
-    for step, rank in ((6, 0), (5, 1)):
-        seed_step(recipe, step, rank)
-        assert not torch.rand(3).equal(first)
-
-
-def test_the_mean_loss_is_that_of_the_epoch():
-    assert Progress().mean_loss is None
-    assert Progress(loss_sum=3.0, loss_steps=2).mean_loss == 1.5
+        resume_run(tmp_path / "best", model, optimiser, None, recipe, {})
