@@ -23,14 +23,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.evaluation.metrics import Scores
-from somamba.evaluation.trial import Trial, undersample
+from somamba.evaluation.metrics import Scores, score
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.recover import Method
+from somamba.inference.reconstruct import recover_slice
+from somamba.inference.recovery import Method
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import open_weights
 from somamba.models.cg_sense import CGSense, CGSenseConfig
@@ -52,28 +54,34 @@ class Result(NamedTuple):
     seconds: float
 
 
-def timed(trial: Trial, name: str, run: Method, strength: float | None = None) -> Result:
-    """One reconstruction."""
-    attempt = trial.attempt(name, run)
-    return Result(name, "-", strength, attempt.scores, attempt.seconds)
+def timed(trial: Preparation, name: str, run: Method, strength: float | None = None) -> Result:
+    """One reconstruction of the first slice."""
+    recovered = recover_slice(trial, 0, run)
+    if recovered is None:
+        raise InputError("There is no signal in the samples that were kept.")
+    scores = score(np.abs(recovered.image), np.abs(recovered.whole()))
+    return Result(name, "-", strength, scores, recovered.seconds)
 
 
-def swept(trial: Trial, name: str, strengths: Sequence[float], make: Callable[[float], Method]) -> Iterator[Result]:
+def swept(
+    trial: Preparation, name: str, strengths: Sequence[float], make: Callable[[float], Method]
+) -> Iterator[Result]:
     """The strengths with the best PSNR and with the best SSIM."""
     results = [timed(trial, name, make(strength), strength) for strength in strengths]
     for metric in ("psnr", "ssim"):
         yield max(results, key=lambda result: getattr(result.scores, metric))._replace(tuned_for=metric)
 
 
-def sigpy_method(app: str, trial: Trial, iterations: int, strength: float) -> Method:
+def sigpy_method(app: str, trial: Preparation, iterations: int, strength: float) -> Method:
     """One of sigpy's reconstructions; its transform has our centre and our norm."""
     import sigpy.mri.app
 
     make: Any = getattr(sigpy.mri.app, app)
-    if trial.measured.maps is None:
+    prepared = trial.slice(0)
+    if prepared is None or prepared.measured.maps is None:
         raise InputError("sigpy's reconstructions want coil maps.")
-    maps = trial.measured.maps.numpy()
-    weights = trial.mask.pattern.expand(1, *maps.shape[1:]).numpy().astype("float32")
+    maps = prepared.measured.maps.numpy()
+    weights = prepared.measured.mask.expand(1, *maps.shape[1:]).numpy().astype("float32")
 
     def run(y: Tensor, _A: LinearOperator) -> Tensor:
         solver = make(y[0].numpy(), maps, lamda=strength, weights=weights, max_iter=iterations, show_pbar=False)
@@ -82,7 +90,7 @@ def sigpy_method(app: str, trial: Trial, iterations: int, strength: float) -> Me
     return run
 
 
-def reconstructions(trial: Trial, weights: str | None) -> Iterator[Result]:
+def reconstructions(trial: Preparation, weights: str | None) -> Iterator[Result]:
     """Every method on one trial."""
     yield timed(trial, "zero_filled", lambda y, A: A.adjoint(y))
     yield from swept(trial, "cg_sense", TIKHONOV, lambda strength: CGSense(CGSenseConfig(strength=strength)))
@@ -90,7 +98,7 @@ def reconstructions(trial: Trial, weights: str | None) -> Iterator[Result]:
         yield from swept(trial, f"sigpy {app}", strengths, partial(sigpy_method, app, trial, iterations))
     if weights is not None:
         model = open_weights(weights).model
-        trial.attempt("so_mamba", model)  # The first call chooses kernels.
+        timed(trial, "so_mamba", model)  # The first call chooses kernels.
         yield timed(trial, "so_mamba", model)
 
 
@@ -106,14 +114,15 @@ def main() -> None:
     options = parser.parse_args()
     logging.basicConfig(level=logging.WARNING)
     torch.set_num_threads(options.threads)
-    kspace = open_raw_scan(options.scan).kspace(0)
+    scan, zero_filled = open_raw_scan(options.scan), open_weights("zero_filled")
     words = [options.scan.name if word == str(options.scan) else word for word in sys.argv[1:]]
     command = shlex.join(["python", "benchmarks/classical.py", *words])
     rows: list[dict[str, object]] = []
     print(f"{'x':>3} {'lines':>5} {'calibration':>11} {'method':<20} {'tuned':<5} {'lambda':>6}  PSNR   SSIM   seconds")
     for acceleration, calibration in product(options.acceleration, options.calibration):
-        trial = undersample(kspace, Undersampling(acceleration=acceleration, calibration=calibration))
-        lines = len(trial.mask.lines or ())
+        undersampling = Undersampling(acceleration=acceleration, calibration=calibration)
+        trial = Preparation(scan, zero_filled, RecoveryOptions(undersampling=undersampling))
+        lines = len(undersampling.pattern(scan.shape, coils=scan.coils).lines or ())
         for method, tuned, strength, scores, seconds in reconstructions(trial, options.weights):
             chosen = "-" if strength is None else f"{strength:g}"
             start = f"{acceleration:>3g} {lines:>5} {calibration:>11} {method:<20} {tuned:<5} {chosen:>6}"

@@ -12,9 +12,11 @@ from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module
 from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerprint, local
 from somamba.inference.plan import plan
+from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.writers.writing import read_provenance
 
+HALF = RecoveryOptions(undersampling=Undersampling(acceleration=2))
 PLAIN = ReconstructionRequest(weights="zero_filled")
 
 
@@ -59,7 +61,7 @@ def test_what_is_there_is_skipped_until_anything_changes(scan, tmp_path):
 
     assert [state(PLAIN), state(PLAIN)] == ["done", "there"]
     assert state(replace(PLAIN, again=True)) == "done"
-    accelerated = replace(PLAIN, undersampling=Undersampling(acceleration=2))
+    accelerated = replace(PLAIN, recovery=HALF)
     assert [state(accelerated), state(accelerated), state(PLAIN)] == ["done", "there", "done"]
     network = replace(PLAIN, weights=str(save_tiny(tmp_path / "weights")))
     assert [state(network), state(network)] == ["done", "there"]
@@ -71,7 +73,7 @@ def test_what_is_there_is_skipped_until_anything_changes(scan, tmp_path):
 
 def test_results_say_how_they_were_made(scan, tmp_path):
     jobs = plan([str(scan)], tmp_path / "out.npy")
-    request = replace(PLAIN, undersampling=Undersampling(acceleration=2))
+    request = replace(PLAIN, recovery=HALF)
     (outcome,), _ = run(jobs, request, metric=score)
     record = read_provenance(tmp_path / "out.npy")
     assert record["request"]["input"] == fingerprint(scan)
@@ -86,7 +88,7 @@ def test_results_say_how_they_were_made(scan, tmp_path):
 def test_scores_are_means_over_slices_with_signal(tmp_path):
     one = coil_kspace(1)
     np.save(tmp_path / "a.npy", np.stack([one, 0 * one, 5 * one]))
-    request = ReconstructionRequest(weights=str(save_tiny(tmp_path / "w")), undersampling=Undersampling(acceleration=2))
+    request = ReconstructionRequest(weights=str(save_tiny(tmp_path / "w")), recovery=HALF)
     (outcome,), _ = run(plan([str(tmp_path / "a.npy")], tmp_path / "a_out.npy"), request, metric=score)
     assert outcome.state == "done", outcome.reason
     assert (outcome.slices, outcome.empty) == (3, 1)

@@ -11,7 +11,8 @@ import somamba
 from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, columns, noise, picture
 from somamba.data.simulation.scanner import coil_maps
-from somamba.errors import InputError
+from somamba.errors import ConfigError, InputError
+from somamba.inference.writers.writing import read_provenance, write
 
 KSPACE = columns(coil_kspace(3), 2, 8)
 
@@ -71,13 +72,24 @@ def test_a_mask_says_what_was_acquired(plain):
     ("kspace", "options", "words"),
     [
         (np.abs(KSPACE), {}, "must be complex"),
-        (KSPACE[0, 0], {}, r"\(y, x\), \(coils, y, x\) or \(slices, coils, y, x\), got \(24,\)"),
-        (KSPACE * np.nan, {}, "must be finite"),
-        (KSPACE, {"maps": coil_maps(2, (32, 24), seed=1)}, "Coil maps must be"),
+        (KSPACE.tolist(), {}, "must be a NumPy array or a torch tensor, got list"),
+        (None, {}, "got NoneType"),
+        (KSPACE.astype(object), {}, "must hold numbers, got an array of type object"),
+        (np.array("kspace"), {}, "must hold numbers"),
+        (KSPACE[0, 0], {}, r"\(24,\) has no slice in it"),
+        (KSPACE[:0], {}, "has no slice in it"),
+        (KSPACE[None, None], {}, "2 to 4 axes"),
+        (KSPACE * np.nan, {}, "holds NaN"),
+        (KSPACE.astype(np.complex128) * 1e300, {}, "too large for single precision"),
+        (KSPACE, {"maps": coil_maps(2, (32, 24), seed=1)}, r"coil maps .* do not fit"),
+        (KSPACE, {"maps": [1, 2]}, "maps must be a NumPy array"),
         (KSPACE, {"mask": np.ones(7)}, r"must be \(24,\) or \(32, 24\), got \(7,\)"),
-        (KSPACE, {"mask": np.full(24, 2)}, "must hold 0 and 1"),
-        (0 * KSPACE, {}, "There is no signal"),
-        (columns(coil_kspace(3), 8, 3), {}, r"Slice 0: Coil maps cannot be estimated.*maps="),
+        (KSPACE, {"mask": np.full(24, 2)}, "hold 0 and 1"),
+        (KSPACE, {"mask": np.zeros(24)}, "keeps no sample"),
+        (KSPACE, {"mask": "equispaced"}, "mask must be a NumPy array"),
+        (0 * KSPACE, {}, "all samples are zero"),
+        (columns(coil_kspace(3), 8, 3), {}, r"slice 0: Coil maps cannot be estimated.*maps="),
+        (noise((3, 32, 24), 1.0), {}, "does not look like k-space"),
     ],
 )
 def test_what_cannot_be_reconstructed_is_refused_with_advice(plain, kspace, options, words):
@@ -106,9 +118,80 @@ def test_a_noise_scan_prewhitens_the_coils(plain):
     bad = kspace + levels[:, None, None] * noise(kspace.shape, 1.0, seed=1)
     error = {}
     for name, options in {"white": {"noise": samples}, "plain": {}}.items():
-        clean, noisy = (plain.reconstruct(k, maps=maps, **options) for k in (kspace, bad))
+        clean, noisy = (plain.reconstruct(k, maps=maps, centred=True, **options) for k in (kspace, bad))
         error[name] = np.linalg.norm(noisy - clean) / np.linalg.norm(clean)
     assert error["white"] < error["plain"] / 5
     for wrong in (samples[:2], samples[None], samples[:, :2], np.zeros_like(samples)):
         with pytest.raises(InputError, match=r"[Nn]oise"):
             plain.reconstruct(kspace, maps=maps, noise=wrong)
+
+
+def test_big_endian_arrays_are_read(plain):
+    np.testing.assert_array_equal(plain.reconstruct(KSPACE.astype(">c8")), plain.reconstruct(KSPACE))
+
+
+def test_real_and_imaginary_parts_in_a_last_axis_are_joined(plain):
+    pairs = np.stack([KSPACE.real, KSPACE.imag], axis=-1)
+    np.testing.assert_array_equal(plain.reconstruct(pairs), plain.reconstruct(KSPACE))
+
+
+@pytest.mark.parametrize("slices", [None, 2])
+def test_coils_may_come_last(plain, slices):
+    usual = KSPACE if slices is None else np.stack([KSPACE, 2 * KSPACE])
+    last = np.moveaxis(usual, -3, -1)
+    found, expected = plain.reconstruct(last), plain.reconstruct(usual)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert "y, x, coils)" in found.reconstruction.notes[0]
+
+
+def test_axes_that_cannot_be_told_are_asked_for(plain):
+    turned = np.stack([KSPACE, 2 * KSPACE]).transpose(2, 3, 0, 1)
+    with pytest.raises(InputError, match=r"which of the others counts slices.*axes="):
+        plain.reconstruct(turned)
+    images = plain.reconstruct(turned, axes=("y", "x", "slices", "coils"))
+    np.testing.assert_allclose(images[1], plain.reconstruct(2 * KSPACE), atol=1e-5)
+    with pytest.raises(ConfigError, match="are not understood"):
+        plain.reconstruct(KSPACE, axes=("z", "y", "x"))
+
+
+@pytest.mark.parametrize("like", [np.asarray, torch.from_numpy])
+def test_the_result_says_how_the_array_was_understood(plain, like, tmp_path):
+    ordered = np.fft.ifftshift(KSPACE, axes=(-2, -1))
+    image = plain.reconstruct(like(ordered))
+    np.testing.assert_allclose(abs(np.asarray(image)), abs(plain.reconstruct(KSPACE)), atol=1e-5)
+    assert any("zero frequency was the first sample" in note for note in image.reconstruction.notes)
+    write(image.reconstruction, tmp_path / "image.npy")
+    assert read_provenance(tmp_path / "image.npy")["format"] == "array in memory"
+
+
+def test_what_is_computed_from_the_result_is_a_plain_array(plain):
+    image = plain.reconstruct(KSPACE)
+    assert np.abs(image).reconstruction is None
+    assert (image + 1).shape == (32, 24)
+
+
+@pytest.mark.parametrize("factor", [2e-25, 1e30])
+def test_samples_far_from_one_are_scaled_first(model, factor):
+    """The squares of such samples are zero or infinite in single precision."""
+    image = model.reconstruct(KSPACE)
+    far = model.reconstruct((KSPACE.astype(np.complex128) * factor).astype(np.complex64))
+    np.testing.assert_allclose(far / np.float32(factor), image, atol=1e-3 * np.abs(image).max())
+
+
+def test_the_callers_array_is_left_alone(plain):
+    before = coil_kspace(1)
+    plain.reconstruct(before, mask=np.arange(24) % 2 == 0)
+    np.testing.assert_array_equal(before, coil_kspace(1))
+
+
+def test_the_real_brain_of_the_readme_is_understood(shared_data):
+    """Its zero frequency is the first sample, and nothing but the energy tells."""
+    kspace = np.load(shared_data / "raw_kspace" / "brain_13coil_flip7.npy")
+    model = somamba.load("cg_sense", device="cpu")
+    image = np.abs(model.reconstruct(kspace))
+    root = np.linalg.norm(np.fft.fftshift(np.fft.ifft2(kspace, norm="ortho"), axes=(-2, -1)), axis=0)
+    # Turned by half its size or not, the picture is the same object.
+    assert max(np.corrcoef(image.ravel(), np.roll(root, shift, (0, 1)).ravel())[0, 1] for shift in (0, 112)) > 0.98
+    last = np.abs(model.reconstruct(np.moveaxis(kspace, 0, -1)))
+    np.testing.assert_allclose(last, image, atol=1e-4 * image.max())

@@ -12,6 +12,7 @@ from inference.raw.made import acquisition, coil_kspace, columns, lines_of, nois
 from somamba.data.case import Volume
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
+from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import COMPLETE, reconstruct
 from somamba.inference.trained import open_model
@@ -44,7 +45,7 @@ def magnitudes(tmp_path):
 
 def test_empty_slices_are_zero_and_listed(full):
     seen = []
-    made = reconstruct(full, ZERO_FILLED, watch=seen.append)
+    made = reconstruct(full, ZERO_FILLED, on_slice=seen.append)
     assert made.images.shape == (4, 32, 24)
     assert made.provenance["empty_slices"] == [0, 3]
     assert not made.images[[0, 3]].any()
@@ -61,7 +62,7 @@ def test_a_full_scan_shows_the_object(full):
 
 def test_the_network_is_run_and_named(full, tmp_path):
     trained = tiny(tmp_path)
-    made, plain = (reconstruct(full, one, undersampling=HALF) for one in (trained, ZERO_FILLED))
+    made, plain = (reconstruct(full, one, RecoveryOptions(undersampling=HALF)) for one in (trained, ZERO_FILLED))
     assert np.abs(made.images - plain.images).max() > 0.05 * np.abs(plain.images).max()
     facts = made.provenance
     assert (facts["model"], facts["weights"], facts["protocol"]) == ("so_mamba", trained.weights, "raw")
@@ -70,31 +71,33 @@ def test_the_network_is_run_and_named(full, tmp_path):
 
 def test_undersampling_gives_the_truth_and_the_zero_filled_image(full):
     seen = []
-    made = reconstruct(full, ZERO_FILLED, undersampling=HALF, watch=seen.append)
+    made = reconstruct(full, ZERO_FILLED, RecoveryOptions(undersampling=HALF), on_slice=seen.append)
     one = seen[1]
-    assert np.array_equal(one.image, one.zero_filled)
+    assert np.array_equal(one.image, one.zero_filled())
     assert np.array_equal(one.image, made.images[1])
-    assert 1.5 < one.acceleration < 2.5
-    error = np.linalg.norm(one.image - one.whole) / np.linalg.norm(one.whole)
+    assert 1.5 < one.prepared.acceleration < 2.5
+    error = np.linalg.norm(one.image - one.whole()) / np.linalg.norm(one.whole())
     assert 0.02 < error < 0.5
 
 
 def test_maps_come_from_what_is_left_of_an_undersampled_scan(full):
     """More than six columns are needed, and the scan has them all, but a scanner would not have acquired them."""
     with pytest.raises(InputError, match=r"slice 1: Coil maps cannot be estimated from the 32 rows x 4 columns"):
-        reconstruct(full, ZERO_FILLED, undersampling=Undersampling(acceleration=4, calibration=4, mask="random"))
+        reconstruct(
+            full,
+            ZERO_FILLED,
+            RecoveryOptions(undersampling=Undersampling(acceleration=4, calibration=4, mask="random")),
+        )
 
 
 def test_an_undersampled_scan_cannot_be_accelerated(tmp_path):
     scan = save(tmp_path / "a.npy", columns(coil_kspace(), 2, 8))
     assert reconstruct(scan, ZERO_FILLED).provenance["acceleration"] == pytest.approx(24 / 16)
-    with pytest.raises(InputError, match=r"a.npy, slice 0: it is undersampled already.*Leave --accelerate out"):
-        reconstruct(scan, ZERO_FILLED, undersampling=HALF)
+    with pytest.raises(InputError, match=r"a.npy, slice 0: it is undersampled already.*Leave --acceleration out"):
+        reconstruct(scan, ZERO_FILLED, RecoveryOptions(undersampling=HALF))
 
 
 def test_given_maps_are_used_whatever_their_scale(full):
-    from somamba.data.simulation.scanner import coil_maps
-
     maps = 7 * coil_maps(4, (32, 24), seed=1).numpy()
     scan = replace(full, coil_maps=Volume(shape=(1, *maps.shape), read=lambda _start, _stop: maps[None]))
     made = reconstruct(scan, ZERO_FILLED)
@@ -135,14 +138,16 @@ def test_weights_for_magnitude_images_refuse_measurements_unless_forced(full, tm
     trained = tiny(tmp_path, "magnitude")
     with pytest.raises(InputError, match=r"real, positive images.*one fixed mask.*--force"):
         reconstruct(full, trained)
-    assert reconstruct(full, trained, force=True).images.any()
+    assert reconstruct(full, trained, RecoveryOptions(force=True)).images.any()
 
 
 def test_weights_for_magnitude_images_take_a_magnitude_image(magnitudes, tmp_path):
     seen = []
     undersampling = Undersampling(acceleration=3)
-    made = reconstruct(magnitudes, tiny(tmp_path, "magnitude"), undersampling=undersampling, watch=seen.append)
-    np.testing.assert_allclose(seen[1].whole, 3 * seen[0].whole + 1, rtol=1e-4, atol=1e-4)
+    made = reconstruct(
+        magnitudes, tiny(tmp_path, "magnitude"), RecoveryOptions(undersampling=undersampling), on_slice=seen.append
+    )
+    np.testing.assert_allclose(seen[1].whole(), 3 * seen[0].whole() + 1, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(made.images[1], 3 * made.images[0] + 1, rtol=1e-3, atol=1e-3)
     assert made.images.real.min() >= -1e-5
     assert made.provenance["simulated"] is True
@@ -186,10 +191,12 @@ def test_bart_and_somamba_see_the_same_image(shared_data):
 def test_the_real_brain_is_undersampled_and_reconstructed(scanner_file, tmp_path):
     scan = open_raw_scan(scanner_file)
     seen = []
-    made = reconstruct(scan, tiny(tmp_path), undersampling=Undersampling(acceleration=4), watch=seen.append)
+    made = reconstruct(
+        scan, tiny(tmp_path), RecoveryOptions(undersampling=Undersampling(acceleration=4)), on_slice=seen.append
+    )
     assert made.images.shape == (1, 224, 224)
     assert 3.8 < made.provenance["acceleration"] < 4.2
-    error = np.linalg.norm(seen[0].zero_filled - seen[0].whole) / np.linalg.norm(seen[0].whole)
+    error = np.linalg.norm(seen[0].zero_filled() - seen[0].whole()) / np.linalg.norm(seen[0].whole())
     assert 0.1 < error < 0.5
 
 
@@ -207,7 +214,7 @@ def test_prewhitening_keeps_a_noisy_coil_from_spoiling_the_image(tmp_path):
     scans = [noisy_coil(tmp_path / f"{n}.h5", k, tmp_path / "maps.npy") for n, k in enumerate((clean, bad))]
     error = {}
     for prewhiten in (True, False):
-        made = [reconstruct(scan, ZERO_FILLED, prewhiten=prewhiten) for scan in scans]
+        made = [reconstruct(scan, ZERO_FILLED, RecoveryOptions(prewhiten=prewhiten)) for scan in scans]
         assert made[0].provenance["prewhitened"] is prewhiten
         without, with_noise = (one.images for one in made)
         error[prewhiten] = np.linalg.norm(with_noise - without) / np.linalg.norm(without)

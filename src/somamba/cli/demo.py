@@ -1,14 +1,20 @@
 """``somamba demo``: the bundled real scan, undersampled and reconstructed; a table, a picture, a page."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from rich.table import Table
 
 from somamba.cli.output import make_console
 from somamba.cli.parsers.demo import parser
 from somamba.durable import replace_file
-from somamba.evaluation.trial import Attempt, Trial, undersample
+from somamba.errors import InputError
+from somamba.evaluation.metrics import Scores, score
+from somamba.extras import installed
+from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.reconstruct import RecoveredSlice, reconstruct
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import open_weights
 from somamba.report.figures.canvas import save_figure
@@ -27,26 +33,50 @@ def main(arguments: list[str]) -> None:
     """Undersample, reconstruct, print, draw."""
     options = parser().parse_args(arguments)
     use_threads(options.threads)
-    scan = open_raw_scan(SAMPLE)
-    trial = undersample(scan.kspace(0), Undersampling(acceleration=options.acceleration))
-    attempts = []
-    for name in ("zero_filled", "cg_sense", options.weights):
-        trained = open_weights(name)
-        attempts.append(trial.attempt(method_name(trained.name), trained.model))
-    summary = _summary(trial)
+    undersampling = Undersampling(acceleration=options.acceleration)
+    attempts = [attempt(name, undersampling) for name in ("zero_filled", "cg_sense", options.weights)]
+    summary = _summary(attempts[0], undersampling)
     console = make_console()
     console.print(f"{summary}.", soft_wrap=True)
     console.print(_table(attempts))
-    for path in _write(options.output, trial, attempts, summary):
+    for path in _write(options.output, attempts, summary):
         console.print(f"wrote {path.resolve()}", soft_wrap=True)
+    if not installed("matplotlib"):
+        console.print("demo.png was not drawn: it needs matplotlib. Try: pip install 'somamba[report]'", markup=False)
 
 
-def _summary(trial: Trial) -> str:
-    coils, rows, columns = trial.measured.kspace.shape
-    lines = len(trial.mask.lines or ())
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Attempt:
+    """What one method made of the sample."""
+
+    method: str
+    recovered: RecoveredSlice
+    scores: Scores
+
+
+def attempt(weights: str, undersampling: Undersampling) -> Attempt:
+    """Reconstruct the sample from a part of its samples, and compare it with the whole scan.
+
+    Raises:
+        InputError: too few samples were kept to reconstruct anything from.
+    """
+    trained = open_weights(weights)
+    recovered: list[RecoveredSlice | None] = []
+    options = RecoveryOptions(undersampling=undersampling)
+    reconstruct(open_raw_scan(SAMPLE), trained, options, on_slice=recovered.append)
+    (one,) = recovered
+    if one is None:
+        raise InputError("There is no signal in the samples that were kept.")
+    scores = score(np.abs(one.image), np.abs(one.whole()))
+    return Attempt(method=method_name(trained.name), recovered=one, scores=scores)
+
+
+def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
+    coils, rows, columns = attempt.recovered.prepared.full.shape
+    mask = undersampling.pattern((rows, columns), coils=coils)
     return (
-        f"A real scan, {coils} coils, {rows} x {columns}: {lines} of {columns} columns of k-space kept "
-        f"(x{trial.mask.realised_acceleration:.1f}, {trial.mask.calibration} calibration lines)"
+        f"A real scan, {coils} coils, {rows} x {columns}: {len(mask.lines or ())} of {columns} columns of k-space kept "
+        f"(x{mask.realised_acceleration:.1f}, {mask.calibration} calibration lines)"
     )
 
 
@@ -54,18 +84,28 @@ def _table(attempts: list[Attempt]) -> Table:
     table = Table("method")
     for name in ("PSNR, dB", "SSIM", "seconds"):
         table.add_column(name, justify="right")
-    for attempt in attempts:
-        scores = attempt.scores
-        table.add_row(attempt.method, f"{scores.psnr:.2f}", f"{scores.ssim:.4f}", f"{attempt.seconds:.2f}")
+    for one in attempts:
+        table.add_row(one.method, f"{one.scores.psnr:.2f}", f"{one.scores.ssim:.4f}", f"{one.recovered.seconds:.2f}")
     return table
 
 
-def _write(folder: Path, trial: Trial, attempts: list[Attempt], summary: str) -> tuple[Path, Path]:
+def _write(folder: Path, attempts: list[Attempt], summary: str) -> list[Path]:
+    """Write the page, and the picture if matplotlib is installed."""
     panels = [
-        Panel(name=a.method, image=a.image, psnr=a.scores.psnr, ssim=a.scores.ssim, seconds=a.seconds) for a in attempts
+        Panel(
+            name=one.method,
+            image=one.recovered.image,
+            psnr=one.scores.psnr,
+            ssim=one.scores.ssim,
+            seconds=one.recovered.seconds,
+        )
+        for one in attempts
     ]
+    reference = attempts[-1].recovered.whole()
     picture, page = folder / "demo.png", folder / "demo.html"
-    text = panels_page(trial.reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
-    save_figure(panels_figure(trial.reference, panels), picture)
+    text = panels_page(reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
     replace_file(page, text.encode())
-    return picture, page
+    if not installed("matplotlib"):
+        return [page]
+    save_figure(panels_figure(reference, panels), picture)
+    return [picture, page]

@@ -15,6 +15,7 @@ from somamba.evaluation.metrics import score
 from somamba.inference.engines import ENGINES
 from somamba.inference.jobs import JobOutcome, ReconstructionRequest, WorkerFactory
 from somamba.inference.plan import Job, plan, shard
+from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import open_weights
@@ -26,6 +27,8 @@ def main(arguments: list[str]) -> None:
     """Parse, reconstruct, print a table."""
     options = parser().parse_args(arguments)
     jobs = plan(options.files, options.output, options.format or ())
+    if options.template is not None and not any(name == "dcm" for job in jobs for _, name in job.outputs):
+        raise ConfigError("--template is for DICOM results; name a .dcm file, or a folder with --format dcm.")
     if options.shard is not None:
         jobs = shard(jobs, *options.shard)
     console = make_console()
@@ -33,8 +36,14 @@ def main(arguments: list[str]) -> None:
         console.print("This shard has nothing to do: there are fewer scans than shards.")
         return
     # Weights that cannot be used are one error, not one for every scan.
-    request = _request(options, open_weights(options.weights))
-    factory = WorkerFactory(request=request, metric=score, device=options.device, threads=options.threads)
+    trained = open_weights(options.weights)
+    factory = WorkerFactory(
+        request=_request(options, trained),
+        trained=trained,
+        metric=score,
+        device=options.device,
+        threads=options.threads,
+    )
     outcomes = list(_watched(jobs, options.engine, factory))
     failed = [outcome for outcome in outcomes if outcome.state == "failed"]
     if len(jobs) == 1 and failed:
@@ -52,12 +61,13 @@ def main(arguments: list[str]) -> None:
 def _request(options: Namespace, trained: Trained) -> ReconstructionRequest:
     return ReconstructionRequest(
         weights=options.weights,
-        undersampling=_undersampling(options, trained),
+        recovery=RecoveryOptions(
+            undersampling=_undersampling(options, trained), prewhiten=not options.no_prewhitening, force=options.force
+        ),
         axes=options.axes,
         centred=options.centred,
         maps=options.maps,
-        prewhiten=not options.no_prewhitening,
-        force=options.force,
+        template=options.template,
         again=options.again,
     )
 
@@ -85,10 +95,10 @@ def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterat
         scans = progress.add_task("scans", total=len(jobs))
         slices = progress.add_task("slices", total=None)
 
-        def tell(job: Job, done: int, total: int) -> None:
+        def on_slice(job: Job, done: int, total: int) -> None:
             progress.update(slices, description=escape(job.source.name), completed=done, total=total)
 
-        for count, outcome in enumerate(ENGINES[engine](jobs, factory, tell), start=1):
+        for count, outcome in enumerate(ENGINES[engine](jobs, factory, on_slice), start=1):
             progress.update(scans, completed=count)
             progress.reset(slices, total=None)
             if not console.is_terminal:

@@ -1,6 +1,7 @@
-"""Scans one after the other, or many at a time: what is there is skipped, what fails is told, the rest goes on.
+"""Scans one after the other, or many at a time: sound results are kept, and one failure does not stop the others.
 
-An engine is a function that hands jobs to workers and gives back their outcomes: `local` is one worker in this process.
+An engine is a function that hands jobs to workers and yields their outcomes: `local` is one worker in this process,
+`somamba.inference.ray_engine.spread` is a Ray cluster.
 """
 
 import hashlib
@@ -16,24 +17,27 @@ import numpy as np
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.plan import Job
+from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.reconstruct import Recovered, reconstruct
-from somamba.inference.undersampling import Undersampling
+from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
-from somamba.inference.writers.writing import read_provenance, write
+from somamba.inference.writers.stamp import StoredResult
+from somamba.inference.writers.template import read_template
+from somamba.inference.writers.writing import read_result, write
 from somamba.runtime.device import find_device
 from somamba.runtime.threads import use_threads
 
 logger = logging.getLogger(__name__)
 
 REQUEST = "request"
-"""Under this key the provenance holds what decides a result; where it is the same, the result is there."""
+"""The provenance holds what decides a result under this key. If it is the same, the result need not be made again."""
 Metric: TypeAlias = Callable[[object, object], Any]
 """Magnitude and truth of one slice to a named tuple of metrics, such as `somamba.evaluation.metrics.score`."""
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
-"""Method to metric to its mean over slices; None where it is not finite."""
+"""Method to metric to its mean over slices; None if it is not finite."""
 OnSlice: TypeAlias = Callable[[Job, int, int], None]
-"""Hears which slice of how many is done."""
+"""Is called with a job, how many of its slices are done, and how many there are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,26 +45,24 @@ class ReconstructionRequest:
     """How every scan of a run is reconstructed."""
 
     weights: str = DEFAULT
-    """See `open_weights`."""
-    undersampling: Undersampling | None = None
+    """The weights, as `open_weights` takes them."""
+    recovery: RecoveryOptions = field(default_factory=RecoveryOptions)
     axes: tuple[str, ...] | None = None
     centred: bool | None = None
     maps: Path | None = None
-    prewhiten: bool = True
-    force: bool = False
-    """See `reconstruct`, as the one before."""
+    template: Path | None = None
+    """A DICOM file whose patient and study DICOM results get."""
     again: bool = False
-    """Also make what is there."""
+    """Make results again that are there."""
 
     def options(self) -> dict[str, Any]:
         """What decides a result besides the scan and the weights."""
         return {
-            "undersampling": None if self.undersampling is None else asdict(self.undersampling),
+            **asdict(self.recovery),
             "axes": None if self.axes is None else list(self.axes),
             "centred": self.centred,
             "maps": None if self.maps is None else fingerprint(self.maps),
-            "prewhiten": self.prewhiten,
-            "force": self.force,
+            "template": None if self.template is None else fingerprint(self.template),
         }
 
 
@@ -77,7 +79,7 @@ class JobOutcome:
     """Slices without signal."""
     seconds: float = 0.0
     scores: Scores = field(default_factory=dict)
-    """Against the whole scan, where it was undersampled for it."""
+    """Against the whole scan, if it was undersampled for it."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 
@@ -88,90 +90,101 @@ class Worker:
     def __init__(
         self,
         request: ReconstructionRequest,
+        trained: Trained,
         *,
         metric: Metric | None = None,
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        use_threads(threads)
-        self.request, self.metric = request, metric
-        self.trained = open_weights(request.weights)
-        self.device = find_device(device)
+        """Get ready.
 
-    def __call__(self, job: Job, tell: OnSlice = lambda _job, _done, _slices: None) -> JobOutcome:
-        """Carry out a job; whatever goes wrong is its outcome."""
+        Args:
+            request: What to do with every scan.
+            trained: The model.
+            metric: Compares slices with the truth, if the request undersamples full scans.
+            device: Where the network runs.
+            threads: Threads on the CPU; None leaves their number as it is.
+        """
+        use_threads(threads)
+        self.request, self.trained, self.metric = request, trained, metric
+        self.device = find_device(device)
+        self.study = {} if request.template is None else read_template(request.template)
+
+    def __call__(self, job: Job, on_slice: OnSlice = lambda _job, _done, _slices: None) -> JobOutcome:
+        """Carry out a job; an error of any kind is its outcome."""
         try:
-            return self._carry_out(job, tell)
+            return self._carry_out(job, on_slice)
         except SomambaError as error:
             return JobOutcome(job=job, state="failed", reason=str(error))
         except Exception as error:
-            # Whatever one scan dies of, the others go on.
+            # Whatever goes wrong with one scan, the others go on.
             logger.debug("%s failed", job.source, exc_info=True)
             reason = f"{job.source}: {type(error).__name__}: {error}. This is not foreseen; please report it."
             return JobOutcome(job=job, state="failed", reason=reason)
 
-    def _carry_out(self, job: Job, tell: OnSlice) -> JobOutcome:
+    def _carry_out(self, job: Job, on_slice: OnSlice) -> JobOutcome:
         started = time.monotonic()
-        request = {
-            "input": fingerprint(job.source),
-            "model": self.trained.name,
-            "weights": self.trained.weights,
-            **self.request.options(),
-        }
-        found = _found(job)
-        asked = self.request
-        if not asked.again and all(record is not None and record.get(REQUEST) == request for record in found):
-            return _outcome(job, "there", found[0] or {})
+        asked, trained = self.request, self.trained
+        request = {"input": fingerprint(job.source), "model": trained.name, "weights": trained.weights}
+        request |= asked.options()
+        results = _stored_results(job)
+        same = [result is not None and result.provenance.get(REQUEST) == request for result in results]
+        damaged = [
+            path for (path, _), result in zip(job.outputs, results, strict=True) if result and not result.intact()
+        ]
+        if all(same) and not damaged and not asked.again:
+            return _outcome(job, "there", results[0].provenance if results[0] else {})
         scan = open_raw_scan(job.source, axes=asked.axes, centred=asked.centred, maps=asked.maps)
-        scores = _Scores(self.metric, self.trained.name)
+        _check_files(job, scan.slices)
+        scores = _Scores(self.metric if asked.recovery.undersampling else None, trained.name)
         slices = iter(range(1, scan.slices + 1))
 
-        def watch(recovered: Recovered | None) -> None:
+        def watch(recovered: RecoveredSlice | None) -> None:
             scores.add(recovered)
-            tell(job, next(slices), scan.slices)
+            on_slice(job, next(slices), scan.slices)
 
-        reconstruction = reconstruct(
-            scan,
-            self.trained,
-            undersampling=asked.undersampling,
-            prewhiten=asked.prewhiten,
-            force=asked.force,
-            device=self.device,
-            watch=watch,
-        )
+        reconstruction = reconstruct(scan, trained, asked.recovery, device=self.device, on_slice=watch)
         more = {REQUEST: request, "slices": scan.slices, "scores": scores.means()}
         provenance = {"input": job.source.name, **reconstruction.provenance, **more}
         for output in job.outputs:
-            write(replace(reconstruction, provenance=provenance), *output)
-        return replace(_outcome(job, "done", provenance), seconds=time.monotonic() - started)
+            write(replace(reconstruction, provenance=provenance, study=self.study), *output)
+        outcome = replace(_outcome(job, "done", provenance), seconds=time.monotonic() - started)
+        notes = (f"{path}: the result that was there is damaged; it was made again." for path in damaged)
+        return replace(outcome, notes=(*outcome.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerFactory:
-    """Makes a worker where it is to work; it can be sent to another machine, which a worker with its model need not."""
+    """Makes a `Worker`.
+
+    It is small and serialisable without ``trained``: Ray ships it to a node, which opens the weights itself.
+    """
 
     request: ReconstructionRequest
+    trained: Trained | None = None
+    """The model if it is open already."""
     metric: Metric | None = None
     device: str = "auto"
     threads: int | None = None
 
     def __call__(self) -> Worker:
-        """Open the model."""
-        return Worker(self.request, metric=self.metric, device=self.device, threads=self.threads)
+        """Open the weights, unless they are open, and make the worker."""
+        trained = self.trained or open_weights(self.request.weights)
+        return Worker(self.request, trained, metric=self.metric, device=self.device, threads=self.threads)
 
 
 Engine: TypeAlias = Callable[[Sequence[Job], WorkerFactory, OnSlice], Iterator[JobOutcome]]
 
 
-def local(jobs: Sequence[Job], factory: WorkerFactory, tell: OnSlice) -> Iterator[JobOutcome]:
-    """One job after the other, in this process."""
+def local(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> Iterator[JobOutcome]:
+    """Carry out one job after the other, in this process."""
     worker = factory()
     for job in jobs:
-        yield worker(job, tell)
+        yield worker(job, on_slice)
 
 
 def fingerprint(path: Path) -> str:
-    """The SHA-256 of a file; of both files of a BART pair."""
+    """The SHA-256 of a file, or of both files of a BART pair."""
     digest = hashlib.sha256()
     try:
         for part in (path, path.with_suffix(".hdr")) if path.suffix == ".cfl" else (path,):
@@ -184,26 +197,34 @@ def fingerprint(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _found(job: Job) -> list[dict[str, Any] | None]:
-    """What the results that are there say of themselves; asked before hours of work, not after."""
+def _stored_results(job: Job) -> list[StoredResult | None]:
+    """What the results that are there say about themselves; asked before hours of work, not after."""
     try:
-        return [read_provenance(*output) for output in job.outputs]
+        return [read_result(*output) for output in job.outputs]
     except DataError as error:
         raise DataError(f"{error} So it is not replaced by a result; move it away, or choose another place.") from None
 
 
+def _check_files(job: Job, slices: int) -> None:
+    """Refuse a single DICOM file for several slices before they are reconstructed."""
+    for path, _ in job.outputs:
+        if path.name.endswith(".dcm") and slices > 1:
+            raise DataError(f"{path}: {slices} slices are {slices} DICOM files. Name a folder: {path.with_suffix('')}")
+
+
 class _Scores:
-    """Metrics of the network and of the zero-filled image, added up slice by slice."""
+    """Metrics of the network and of the zero-filled image, collected slice by slice."""
 
     def __init__(self, metric: Metric | None, method: str) -> None:
         self._metric, self._method = metric, method
         self._found: dict[str, list[Any]] = {}
 
-    def add(self, recovered: Recovered | None) -> None:
-        if self._metric is None or recovered is None or recovered.whole is None:
+    def add(self, recovered: RecoveredSlice | None) -> None:
+        if self._metric is None or recovered is None:
             return
-        for name, image in ((self._method, recovered.image), ("zero_filled", recovered.zero_filled)):
-            self._found.setdefault(name, []).append(self._metric(np.abs(image), np.abs(recovered.whole)))
+        truth = np.abs(recovered.whole())
+        for name, image in ((self._method, recovered.image), ("zero_filled", recovered.zero_filled())):
+            self._found.setdefault(name, []).append(self._metric(np.abs(image), truth))
 
     def means(self) -> dict[str, dict[str, float | None]]:
         return {

@@ -1,15 +1,24 @@
-"""Which files are reconstructed, and where each result goes: jobs, before anything is opened."""
+"""Which files are reconstructed, and where each result goes: jobs, before anything is opened. It imports no torch.
 
+What can be known before any computing is refused here: names that stand for no format, places that cannot be written,
+and formats whose package is not installed.
+"""
+
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from somamba.errors import ConfigError, DataError
-from somamba.inference.raw.opening import OPENERS, named_file
-from somamba.inference.writers.writing import format_of, output_name, stem
+from somamba.errors import ConfigError, DataError, StorageError
+from somamba.extras import require
+from somamba.inference.raw.endings import ENDINGS, named_file
+from somamba.inference.writers.naming import format_of, output_name, stem
 
 PATTERN = frozenset("*?[")
+FILE_LIKE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
+"""Endings that look like those of files, such as ``.mat``."""
 
 
 class Output(NamedTuple):
@@ -45,12 +54,18 @@ def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> li
 
     Raises:
         DataError: a pattern or a folder without any scan.
-        ConfigError: two results of the same name, or one that would replace an input.
+        ConfigError: two results of the same name, one that would replace an input, or a name that stands for no format.
+        StorageError: a place that cannot be written.
+        MissingExtraError: a format whose package is not installed.
     """
     sources = {source.path: source for text in inputs for source in _sources(text, output)}
     wanted = list(dict.fromkeys(formats))
     jobs = {path: _job(source, output, wanted, len(sources)) for path, source in sources.items()}
     _check_outputs(list(jobs.values()))
+    for place, format_name in dict.fromkeys((path.parent, name) for job in jobs.values() for path, name in job.outputs):
+        _check_place(place)
+        if format_name == "dcm":
+            require("pydicom", extra="dicom")
     return list(jobs.values())
 
 
@@ -84,12 +99,12 @@ def _sources_in(folder: Path, output: Path) -> list[Source]:
     found = [path for path in sorted(folder.rglob("*")) if _readable(path)]
     found = [path for path in found if not (inside and output in path.resolve().parents)]
     if not found:
-        raise DataError(f"{folder}: this folder holds no scan. Read are {', '.join(OPENERS)}.")
+        raise DataError(f"{folder}: this folder holds no scan. Read are {', '.join(ENDINGS)}.")
     return [Source(path, str(path.relative_to(folder).with_name(stem(path.name)))) for path in found]
 
 
 def _readable(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".") and path.name.endswith(tuple(OPENERS))
+    return path.is_file() and not path.name.startswith(".") and path.name.endswith(ENDINGS)
 
 
 def _job(source: Source, output: Path, formats: Sequence[str], count: int) -> Job:
@@ -108,11 +123,22 @@ def _names_file(output: Path) -> bool:
         return False
     try:
         format_of(output)
-    except ConfigError:
+    except ConfigError as error:
         if output.exists():
             raise ConfigError(f"{output} is a file and not a folder; choose another place for the results.") from None
+        if FILE_LIKE.fullmatch(output.suffix):
+            raise ConfigError(f"{error} If {output} is to be a folder, make it first.") from None
         return False
     return True
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, or in which no file can be made."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise StorageError(f"{folder}: {there} is a file, so no result can be written below it.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise StorageError(f"{folder}: results cannot be written there; {there} is not writable.")
 
 
 def _check_outputs(jobs: Sequence[Job]) -> None:

@@ -27,19 +27,19 @@ RETRIES = 3
 DOOR_SECONDS = 10.0
 
 
-def spread(jobs: Sequence[Job], factory: WorkerFactory, tell: OnSlice) -> Iterator[JobOutcome]:
+def spread(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> Iterator[JobOutcome]:
     """Hand every job to whichever machine is free; outcomes come as they are ready."""
     ray = require("ray", extra="cluster")
     with _connected(ray):
         task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, factory))(carry_out)
-        sent = replace(factory, request=_located(factory.request))
+        sent = replace(factory, request=_located(factory.request), trained=None)
         waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
         try:
             while waiting:
                 ready, _ = ray.wait(list(waiting), num_returns=1)
                 job = waiting.pop(ready[0])
                 outcome = _outcome(ray, ready[0], job)
-                tell(job, outcome.slices, outcome.slices)
+                on_slice(job, outcome.slices, outcome.slices)
                 yield outcome
         finally:
             for reference in waiting:
@@ -101,6 +101,7 @@ def _located(request: ReconstructionRequest) -> ReconstructionRequest:
         request,
         weights=request.weights if named else str(folder.absolute()),
         maps=None if request.maps is None else request.maps.absolute(),
+        template=None if request.template is None else request.template.absolute(),
     )
 
 

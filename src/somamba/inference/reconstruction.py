@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ class Reconstruction:
     """From column, row and slice to mm, right, anterior, superior: the affine of a NIfTI file."""
     provenance: Mapping[str, Any]
     """How it came about, in plain values that JSON can hold."""
+    study: Mapping[str, str] = field(default_factory=dict)
+    """Patient and study by DICOM keyword, from a template; only DICOM files hold them."""
 
     def __post_init__(self) -> None:
         images = self.images
@@ -56,8 +58,13 @@ class Reconstruction:
 
     @property
     def magnitudes(self) -> NDArray[np.float32]:
-        """What people look at: ``(slices, rows, columns)`` float32."""
+        """The magnitudes of the images, ``(slices, rows, columns)`` float32."""
         return np.abs(self.images)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about how the input was understood."""
+        return tuple(self.provenance.get("notes", ()))
 
     @property
     def stack(self) -> int:

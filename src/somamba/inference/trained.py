@@ -24,6 +24,8 @@ class Trained:
     """Digest of the weights, empty where there are none."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """What the checkpoint recorded; empty for a model by name."""
+    source: str = ""
+    """The name of the weights, or the folder they were read from, as it was given."""
 
     @property
     def protocol(self) -> str | None:
@@ -71,10 +73,10 @@ def open_model(source: str) -> Trained:
         entry = MODELS[recipe["model"]]
         model = entry.build(from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network"))
         load_weights(model, checkpoint.weights, source=source)
-        return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config)
+        return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config, source)
     if source not in MODELS:
         raise InputError(f"{source} is neither a checkpoint folder, such as runs/x/best, nor the name of a model.")
     model = MODELS[source].build(MODELS[source].config)
     if any(parameter.requires_grad for parameter in model.parameters()):
         raise InputError(f"{source!r} has weights to learn: give the folder of a checkpoint, such as runs/x/best.")
-    return Trained(source, model.eval())
+    return Trained(source, model.eval(), source=source)

@@ -1,5 +1,6 @@
 """Weights that come with the package, by name: one checkpoint folder each, under ``bundled_weights``."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from somamba.errors import InputError
@@ -31,7 +32,7 @@ def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     """
     bundled = bundled_weights(folder)
     if source in bundled:
-        return open_model(str(bundled[source]))
+        return replace(open_model(str(bundled[source])), source=source)
     if source == DEFAULT and not Path(source).exists():
         raise InputError(
             f"No weights called {source!r} are bundled with this version of somamba ({_known(bundled)}). Give the "

@@ -37,7 +37,7 @@ def test_times_and_slices_are_frames(tmp_path):
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ((1, 24, 32, 3), "first axis has length 1"),
+        ((1, 768, 1, 3), "first axis has length 1"),
         ((32, 8, 3, 3), "3-D, with 3 partitions.*bart transpose"),
         ((32, 24, 1, 1, 3), "3 sets of maps"),
         ((32, 24, 1, 4), "declares 24576 bytes, the file has 18432"),
@@ -49,6 +49,19 @@ def test_other_sizes_are_refused_with_advice(sizes, words, tmp_path):
     path = written(tmp_path / "a.cfl", coil_kspace(), sizes)
     with pytest.raises(DataError, match=words):
         open_raw_scan(path)
+
+
+def test_two_phase_encodings_are_rows_and_columns(tmp_path):
+    """ESPIRiT's own examples are (1, y, z, coils): a slice of a 3-D scan across its readout."""
+    kspace = coil_kspace()
+    scan = open_raw_scan(written(tmp_path / "a.cfl", kspace, (1, 32, 24, 3)))
+    np.testing.assert_array_equal(scan.kspace(0).numpy(), kspace)
+    few = np.zeros_like(kspace)
+    few[:, ::2, ::2] = kspace[:, ::2, ::2]
+    few[:, 12:20, 8:16] = kspace[:, 12:20, 8:16]
+    scan = open_raw_scan(written(tmp_path / "b.cfl", few, (1, 32, 24, 3)))
+    np.testing.assert_array_equal(scan.kspace(0).numpy(), few)
+    assert scan.sampling(0).kind == "scattered samples in both directions"
 
 
 def test_a_missing_header_is_named(tmp_path):

@@ -100,7 +100,7 @@ def test_archives_without_kspace_or_with_trajectories_are_refused(tmp_path):
     with pytest.raises(DataError, match="do not lie on a grid"):
         open_raw_scan(tmp_path / "b.npz")
     np.savez(tmp_path / "c.npz", kspace=coil_kspace(), mask=np.ones(7))
-    with pytest.raises(DataError, match=r"'mask' has shape \(7,\)"):
+    with pytest.raises(DataError, match=r"a mask for k-space .* must be"):
         open_raw_scan(tmp_path / "c.npz")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from inference.writers.made import CORONAL, PROVENANCE, made
 from somamba.errors import DataError
-from somamba.inference.writers.writing import read_provenance, write
+from somamba.inference.writers.writing import read_provenance, read_result, write
 
 
 def test_the_array_is_complex_and_exact(tmp_path):
@@ -25,10 +25,14 @@ def test_the_record_beside_it_tells_everything_else(tmp_path):
     assert (record["volumes"], record["voxel_mm"], record["affine"]) == (2, [5.0, 2.0, 1.5], CORONAL.tolist())
 
 
-def test_an_array_with_the_record_of_another_is_not_ours(tmp_path):
+def test_an_array_with_the_record_of_another_is_damaged_or_not_ours(tmp_path):
+    """An interrupted writer leaves an array of the same shape; another shape is somebody's own array."""
     write(made(), tmp_path / "a.npy")
-    write(made(seed=1), tmp_path / "b.npy")
-    shutil.copy(tmp_path / "b.npy", tmp_path / "a.npy")
+    for other in (made(seed=1), made(slices=1)):
+        write(other, tmp_path / f"{len(other.images)}.npy")
+    shutil.copy(tmp_path / "3.npy", tmp_path / "a.npy")
+    assert not read_result(tmp_path / "a.npy").intact()
+    shutil.copy(tmp_path / "1.npy", tmp_path / "a.npy")
     with pytest.raises(DataError, match="does not say how it came about"):
         read_provenance(tmp_path / "a.npy")
 

@@ -1,10 +1,14 @@
 """Whatever the format: what is written says how it came about, whole or not at all, and never over foreign files."""
 
+import json
+
+import h5py
 import pytest
 
 from inference.writers.made import PROVENANCE, made
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError, UnknownNameError
-from somamba.inference.writers.writing import FORMATS, format_of, output_name, read_provenance, stem, write
+from somamba.inference.writers.naming import format_of, output_name, stem
+from somamba.inference.writers.writing import FORMATS, read_provenance, read_result, write
 from test_durable import largest_file
 
 PLACES = [
@@ -89,6 +93,55 @@ def test_a_damaged_output_is_not_taken_for_done(name, place, tmp_path):
     (path / "0001.dcm" if path.is_dir() else path).write_bytes(b"\x89")
     with pytest.raises(DataError):
         read_provenance(path, name)
+
+
+def flip(path, where):
+    """Invert one byte of a file, or of the last file of a folder."""
+    file = sorted(path.iterdir())[-1] if path.is_dir() else path
+    content = bytearray(file.read_bytes())
+    content[where(content)] ^= 0xFF
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_a_result_is_intact_until_a_pixel_changes(name, place, tmp_path):
+    path = tmp_path / place
+    write(small(place), path, name)
+    assert read_result(path, name).intact()
+    if place == "a.png":
+        flip(path, lambda content: content.index(b"IDAT") + 12)
+    elif name == "h5":
+        with h5py.File(path, "r+") as file:
+            file["reconstruction"][...] = 0
+    else:
+        flip(path, lambda content: len(content) - 20)
+    result = read_result(path, name)
+    assert result.provenance == PROVENANCE
+    assert not result.intact()
+
+
+def test_a_series_that_lost_a_file_is_not_intact(tmp_path):
+    write(made(), tmp_path / "a", "dcm")
+    assert read_result(tmp_path / "a", "dcm").intact()
+    (tmp_path / "a" / "0002.dcm").unlink()
+    assert not read_result(tmp_path / "a", "dcm").intact()
+
+
+def test_the_complex_pixels_of_hdf5_are_checked_too(tmp_path):
+    write(made(), tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        file["reconstruction_complex"][0, 0, 0] += 1
+    assert not read_result(tmp_path / "a.h5").intact()
+
+
+def test_results_of_earlier_versions_are_read_but_not_taken_for_intact(tmp_path):
+    """They have no digest."""
+    write(made(), tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5", "r+") as file:
+        del file["provenance"]
+        file["provenance"] = json.dumps({"somamba": PROVENANCE})
+    result = read_result(tmp_path / "a.h5")
+    assert (result.provenance, result.intact()) == (PROVENANCE, False)
 
 
 def test_a_folder_with_other_files_is_not_replaced(tmp_path):

@@ -13,16 +13,17 @@ DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5),
 What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; coil maps
 are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one at a time. Results say inside how
 they were made. Of several files, those whose result is there and was made from the same scan with the same weights and
-options are skipped, and a bad one does not stop the others. With --accelerate a fully sampled scan is undersampled
+options are skipped, and a bad one does not stop the others. With --acceleration a fully sampled scan is undersampled
 first, and PSNR and SSIM against the full image are given for the network and for zero-filling; the full image is merged
 by the same coil maps.
 Exit code: 0 when all is there, 2 when anything failed.
 
 examples:
   somamba reconstruct scan.h5 -o scan_reconstructed.nii.gz
-  somamba reconstruct full.npy -o full_x4.png --accelerate 4
+  somamba reconstruct full.npy -o full_x4.png --acceleration 4
   somamba reconstruct ksp.cfl -o image.h5 --maps maps.cfl --weights runs/x/best
   somamba reconstruct scans/ -o images/ --format h5 --format png
+  somamba reconstruct scan.h5 -o series --format dcm --template one_of_the_scanner.dcm
   somamba reconstruct scans/*.h5 -o images/ --shard $SLURM_ARRAY_TASK_ID/100      (with sbatch --array=1-100)"""
 
 
@@ -49,6 +50,7 @@ def parser() -> CommandParser:
         "--no-prewhitening", action="store_true", help="leave the coils of a file with a noise scan alone"
     )
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
+    parser.add_argument("--template", type=path, help="a DICOM file of the scan; dcm results get its patient and study")
     parser.add_argument("--again", action="store_true", help="make again what is there")
     parser.add_argument("--shard", type=_shard, metavar="I/N", help="only the I-th of N parts, I from 1 to N")
     parser.add_argument("--engine", choices=ENGINES, default="local", help="ray: spread over a Ray cluster")

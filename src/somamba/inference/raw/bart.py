@@ -1,5 +1,9 @@
-"""BART's pairs of files, ``name.cfl`` and ``name.hdr``. Always centred; readout and phase encoding first."""
+"""BART's pairs of files, ``name.cfl`` and ``name.hdr``. Always centred; readout and phase encoding first.
 
+A slice of a 3-D scan, whose readout was transformed before, has both phase encodings instead: (1, y, z, coils).
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +13,7 @@ from somamba.data.case import Volume
 from somamba.errors import DataError
 from somamba.files.reading import inspect, read
 from somamba.inference.raw.arrays import LARGEST, Stored, raw_scan_from
-from somamba.inference.raw.choices import Choices
+from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.raw_scan import RawScan
 
 
@@ -23,22 +27,28 @@ def open_cfl(path: Path, choices: Choices) -> RawScan:
 
 
 def cfl_volume(path: Path) -> Volume:
-    """The array as (frames, coils, readout, phase encoding)."""
+    """The array as (frames, coils, readout, phase encoding), or with two phase encodings."""
     frames, coils, partitions, phases, readout = inspect(path).arrays["array"].shape
+    if readout == 1 and min(phases, partitions) > 1:
+        return _volume(path, (frames, coils, phases, partitions), lambda block: block[..., 0].swapaxes(-2, -1))
     if readout == 1 or (readout == 3 and coils == 1):
         raise DataError(
             f"{path}: its first axis has length {readout}, as in a trajectory, a mask or radial k-space. Only "
-            "Cartesian k-space (readout, phase encoding, 1, coils) is read: bart nufft -i, bart fft -u 3 make it."
+            "Cartesian k-space is read, (readout, phase encoding, 1, coils) or (1, phase encoding, phase encoding, "
+            "coils): bart nufft -i, bart fft -u 3 make it."
         )
     if partitions > 1:
         raise DataError(
             f"{path}: it is 3-D, with {partitions} partitions. Transform along them, and make them slices: "
             "bart fft -u -i 4 ksp hybrid; bart transpose 2 13 hybrid slices."
         )
-    if not (2 <= phases <= LARGEST and 2 <= readout <= LARGEST):
-        raise DataError(f"{path}: {readout} x {phases} samples are no slice of k-space.")
+    return _volume(path, (frames, coils, readout, phases), lambda block: block[:, :, 0].swapaxes(-2, -1))
 
-    def read_frames(start: int, stop: int) -> NDArray[np.complex64]:
-        return np.ascontiguousarray(read(path, "array", start, stop)[:, :, 0].swapaxes(-2, -1))
 
-    return Volume(shape=(frames, coils, readout, phases), read=read_frames)
+def _volume(
+    path: Path, shape: tuple[int, int, int, int], slices: Callable[[NDArray[np.complex64]], NDArray[np.complex64]]
+) -> Volume:
+    """Frames that are read when they are asked for, with their two axes of k-space exchanged to (y, x)."""
+    if not all(2 <= size <= LARGEST for size in shape[2:]):
+        raise DataError(f"{path}: {shape[2]} x {shape[3]} samples are no slice of k-space.")
+    return Volume(shape=shape, read=lambda start, stop: np.ascontiguousarray(slices(read(path, "array", start, stop))))

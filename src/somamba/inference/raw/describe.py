@@ -22,7 +22,7 @@ def describe(scan: RawScan) -> dict[str, str]:
         "coils": str(scan.coils),
         "slices": _slices(scan),
         "sampling": sampling.kind + (f" (slice {index})" if scan.slices > 1 else ""),
-        "acceleration": _acceleration(sampling, width),
+        "acceleration": _acceleration(sampling),
         "calibration": _calibration(scan, sampling),
         "noise": _noise(scan, index),
         "coil maps": "given" if scan.coil_maps is not None else "to be estimated" if scan.coils > 1 else "not needed",
@@ -37,16 +37,15 @@ def _slices(scan: RawScan) -> str:
     return f"{scan.slices}: {scan.volumes} volumes of {scan.slices // scan.volumes}"
 
 
-def _acceleration(sampling: SliceSampling, width: int) -> str:
+def _acceleration(sampling: SliceSampling) -> str:
     if sampling.complete:
         words = "none, fully sampled"
     else:
         lines = sampling.mask.lines
         counted = "" if lines is None else f" ({len(lines)} of {sampling.span.shape[1]} columns)"
         words = f"{sampling.acceleration:.2f}{counted}"
-    never = width - sampling.span.shape[1]
-    rows = sampling.mask.pattern.shape[0] - sampling.span.shape[0] if sampling.mask.lines is None else 0
-    outside = [f"{count} {name}" for count, name in ((never, "columns"), (rows, "rows")) if count]
+    rows, columns = sampling.never_acquired
+    outside = [f"{count} {name}" for count, name in ((columns, "columns"), (rows, "rows")) if count]
     return words + (f"; {' and '.join(outside)} at the edge never acquired" if outside else "")
 
 

@@ -6,8 +6,8 @@ the readout is oversampled.
 
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo
-from somamba.inference.raw.arrays import Stored, raw_scan_from, stored_volume
-from somamba.inference.raw.choices import Choices
+from somamba.inference.raw.arrays import MASK_NOTE, Stored, check_mask, maps_volume, raw_scan_from, stored_array
+from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.header import Header, read_header
 from somamba.inference.raw.numpy_files import maps_within, read_mask, refuse_trajectories
 from somamba.inference.raw.raw_scan import RawScan
@@ -32,10 +32,11 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
     if header is not None and header.encoded.matrix[0] == rows and header.trimmed(0) < rows and maps is None:
         trimmed = header.trimmed(0)
         notes.append(f"The oversampled readout was trimmed from {rows} to {trimmed} rows.")
-    volume = stored_volume(path, "kspace", info, AXES[axes])
-    mask = read_mask(contents, volume.shape)
+    volume = stored_array(path, "kspace", info).volume(AXES[axes])
+    mask = read_mask(contents)
     if mask is not None:
-        notes.append("Its 'mask' was applied.")
+        check_mask(mask, volume.shape, path)
+        notes.append(MASK_NOTE)
     stored = Stored(
         path=path,
         format="fastMRI HDF5, " + ("single coil" if axes == 3 else "multi-coil"),
@@ -43,7 +44,7 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
         centred=choices.centred,
         may_be_rolled=False,
         mask=mask,
-        maps=maps,
+        maps=None if maps is None else maps_volume(maps, volume.shape),
         rows=trimmed,
         columns=None if header is None else header.trimmed(1),
         voxel=None if header is None else _voxel(header, rows, info.shape[-1]),

@@ -1,4 +1,4 @@
-"""The door for a user's file: recognise it by what is in it, and open it, or say what to do instead."""
+"""Opens a user's file: recognises it by what is in it, and reads it or says what to do instead."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,13 +7,14 @@ from pathlib import Path
 from somamba.data.case import Volume
 from somamba.errors import ConfigError, DataError
 from somamba.files.reading import inspect
-from somamba.inference.raw.arrays import arranged_maps
+from somamba.inference.raw.arrays import arranged_maps, maps_volume, stored_array
+from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.bart import cfl_volume, open_cfl
-from somamba.inference.raw.choices import Choices
+from somamba.inference.raw.endings import READ, named_file
 from somamba.inference.raw.fastmri import open_fastmri
 from somamba.inference.raw.mrd import open_mrd
 from somamba.inference.raw.nifti import open_nifti
-from somamba.inference.raw.numpy_files import maps_volume, open_npy, open_npz
+from somamba.inference.raw.numpy_files import open_npy, open_npz
 from somamba.inference.raw.raw_scan import RawScan
 
 DICOM = (
@@ -34,7 +35,6 @@ FOREIGN = {
 """Contents that are recognised but not read: where, which bytes, and what to do."""
 HDF5 = b"\x89HDF\r\n\x1a\n"
 TWIX = "it looks like Siemens raw data (twix). Convert it: siemens_to_ismrmrd -f meas.dat -o scan.h5."
-READ = ".h5, .hdf5 and .mrd (fastMRI or ISMRMRD), .npy, .npz, .cfl with .hdr (BART), .nii and .nii.gz"
 
 
 def open_raw_scan(
@@ -66,31 +66,27 @@ def open_raw_scan(
     if axes is not None and opener not in (open_npy, open_npz):
         raise ConfigError(f"{path}: axes can be named for NumPy files only; this format fixes them.")
     scan = opener(path, choices)
-    if maps is None:
-        return scan
-    return replace(scan, coil_maps=arranged_maps(_maps(named_file(Path(maps))), scan.transposed))
+    return scan if maps is None else replace(scan, coil_maps=_maps(named_file(Path(maps)), scan))
 
 
-def _maps(path: Path) -> Volume:
+def _maps(path: Path, scan: RawScan) -> Volume:
+    """Coil maps of a file of their own, which lie as the picture does."""
     if path.suffix == ".cfl":
-        return cfl_volume(path)
-    if path.suffix == ".npy":
-        return maps_volume(path, "array", inspect(path).arrays["array"])
-    raise DataError(f"{path}: coil maps are read from .npy or .cfl.")
-
-
-def named_file(path: Path) -> Path:
-    """The file that is meant: BART's users name a pair by either file, or by neither."""
-    if path.suffix == ".hdr" or (not path.exists() and path.with_name(path.name + ".cfl").is_file()):
-        return path.with_suffix(".cfl") if path.suffix == ".hdr" else path.with_name(path.name + ".cfl")
-    if path.is_dir():
-        raise DataError(f"{path}: it is a folder. Name a file: {READ}.")
-    return path
+        maps = cfl_volume(path)
+    elif path.suffix == ".npy":
+        rows, columns = scan.shape[::-1] if scan.transposed else scan.shape
+        array = stored_array(path, "array", inspect(path).arrays["array"])
+        maps = maps_volume(array, (scan.slices, scan.coils, rows, columns))
+    else:
+        raise DataError(f"{path}: coil maps are read from .npy or .cfl.")
+    return arranged_maps(maps, scan.transposed)
 
 
 def _opener(path: Path) -> Callable[[Path, Choices], RawScan]:
-    """By content where it can be told, else by name."""
+    """The reader of a file, by its content if that tells, else by its name."""
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}: it is not a regular file.")
         with path.open("rb") as file:
             start = file.read(256)
     except OSError as error:

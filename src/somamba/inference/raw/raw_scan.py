@@ -56,6 +56,8 @@ class RawScan:
     """The file holds magnitudes only; k-space is computed from them."""
     transposed: bool = False
     """Rows of k-space are columns of the picture: they were exchanged so that columns are the phase encoding."""
+    stacked: bool = True
+    """Whether the input has an axis of slices; if not, a caller's array gives a single image."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 

@@ -21,13 +21,17 @@ class SliceSampling:
     """What was acquired of one slice."""
 
     mask: SamplingMask
-    """``(1, x)`` where whole columns were acquired, else ``(y, x)``."""
+    """``(1, x)`` if whole columns were acquired, else ``(y, x)``."""
     span: Region
     """The rows and columns the scanner acquires at all; what lies outside is padding, or a partial acquisition."""
     calibration: Region | None
-    """The fully acquired rectangle around the centre; None where the centre was not acquired."""
+    """The fully acquired rectangle around the centre; None if the centre was not acquired."""
     kind: str
     """The pattern in words."""
+    shape: tuple[int, int]
+    """Rows and columns of the slice."""
+    gapless_rows: bool
+    """Whole columns were acquired, from one row to another without a gap: what a readout along y gives."""
 
     @property
     def acceleration(self) -> float:
@@ -40,6 +44,27 @@ class SliceSampling:
         return 0 if self.calibration is None else self.calibration.shape[1]
 
     @property
+    def never_acquired(self) -> tuple[int, int]:
+        """How many rows and columns at the edge the scanner did not acquire at all."""
+        return self.shape[0] - self.span.shape[0], self.shape[1] - self.span.shape[1]
+
+    @property
+    def columns(self) -> Bool[Tensor, "1 x"]:
+        """Columns of which anything was acquired."""
+        return self.mask.pattern.any(dim=0, keepdim=True)
+
+    def notes(self) -> list[str]:
+        """What a person should know before this slice is reconstructed."""
+        rows, columns = self.never_acquired
+        told = {
+            f"{rows} rows at the edge of the readout were never acquired (zero-padded, or a partial echo): they count "
+            "as zero.": rows > 0 and self.gapless_rows,
+            f"{columns} columns at the edge were never acquired (zero-padded, or partial Fourier): they count as "
+            "unknown.": columns > 0,
+        }
+        return [note for note, applies in told.items() if applies]
+
+    @property
     def complete(self) -> bool:
         """Nothing is missing within the span."""
         return self.acceleration == 1
@@ -48,7 +73,7 @@ class SliceSampling:
 def find_sampling(kspace: Complex[Tensor, "coils y x"]) -> SliceSampling:
     """Find out what was acquired of a slice.
 
-    Zeros at the edge are no undersampling if they are wider than every gap further in: nobody acquired anything there.
+    Zeros at the edge are no undersampling if they are wider than every gap further in: nothing was acquired there.
 
     Raises:
         InputError: all samples are zero.
@@ -67,15 +92,18 @@ def find_sampling(kspace: Complex[Tensor, "coils y x"]) -> SliceSampling:
     calibration = _calibration(sampled)
     kind = _kind(columns, span, calibration) if lines and _gapless(rows) else _kind_2d(columns, lines=lines)
     mask = SamplingMask(pattern.clone(), "found", 1.0)
-    return SliceSampling(mask, span, calibration, kind)
+    return SliceSampling(
+        mask, span, calibration, kind, shape=(len(rows), len(columns)), gapless_rows=lines and _gapless(rows)
+    )
 
 
 def phase_encodes_rows(kspace: Complex[Tensor, "coils y x"]) -> bool:
     """Whether rows were left out and columns were not, as when the phase encoding runs along y."""
     sampled = (kspace != 0).any(dim=0)
     rows, columns = sampled.any(dim=1), sampled.any(dim=0)
-    whole = bool(sampled[rows].float().mean() >= WHOLE)
-    return whole and bool(columns.all()) and not _gapless(rows)
+    # Columns may be missing at the edge, as of a zero-padded readout.
+    whole = bool(sampled[rows][:, columns].float().mean() >= WHOLE)
+    return whole and _gapless(columns) and not _gapless(rows)
 
 
 def _kind(columns: Bool[Tensor, " x"], span: Region, calibration: Region | None) -> str:

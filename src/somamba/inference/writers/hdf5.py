@@ -4,19 +4,18 @@
     reconstruction_complex  the same with their phase, complex64
     provenance              how it came about, JSON
 
-Attributes: ``volumes``, and where they are known ``voxel_mm`` (slices, rows, columns) and ``affine`` as in NIfTI.
+Attributes: ``volumes``, and if they are known ``voxel_mm`` (slices, rows, columns) and ``affine`` as in NIfTI.
 """
 
 import io
 from pathlib import Path
-from typing import Any
 
 import h5py
 
 from somamba.durable import replace_file
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.stamp import foreign, read_stamp, stamp
+from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
 
 
 def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
@@ -26,7 +25,7 @@ def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
         file["reconstruction"] = reconstruction.magnitudes
         file["reconstruction_complex"] = reconstruction.images
         # Not an attribute: those end at 64 KiB.
-        file["provenance"] = stamp(reconstruction)
+        file["provenance"] = stamp(reconstruction, (reconstruction.images, reconstruction.magnitudes))
         file.attrs["volumes"] = reconstruction.volumes
         if reconstruction.voxel is not None:
             file.attrs["voxel_mm"] = reconstruction.voxel
@@ -35,9 +34,14 @@ def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
     replace_file(path, buffer.getvalue(), shared=True)
 
 
-def hdf5_provenance(path: Path) -> dict[str, Any]:
-    """How a file came about."""
+def hdf5_result(path: Path) -> StoredResult:
+    """What a file that is there says about itself."""
     contents = inspect(path)
     if "provenance" not in contents.texts or "reconstruction" not in contents.arrays:
         raise foreign(path)
-    return read_stamp(contents.texts["provenance"], path)
+    names = ("reconstruction_complex", "reconstruction")
+    return stored_result(
+        contents.texts["provenance"],
+        path,
+        lambda: (block for name in names for block in stored_pixels(path, name, contents)),
+    )

@@ -1,7 +1,7 @@
 """NIfTI-1: magnitudes (x, y, z) or (x, y, z, volumes), float32, where x counts columns and y rows.
 
 The affine of the reconstruction is the sform, with code 2: aligned to another file, the input. It is the qform too
-where a qform can hold it. Without an affine both codes are 0, which says that the orientation is unknown. The
+if a qform can hold it. Without an affine both codes are 0, which says that the orientation is unknown. The
 provenance is a header extension of code 6 (comment).
 """
 
@@ -15,7 +15,7 @@ from somamba.durable import replace_file
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.placement import placement
-from somamba.inference.writers.stamp import RESEARCH, foreign, read_stamp, stamp
+from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_pixels, stored_result
 
 ALIGNED, UNKNOWN = 2, 0
 LEVEL = 6
@@ -36,15 +36,15 @@ def write_nifti(reconstruction: Reconstruction, path: Path) -> None:
     header.set_sform(reconstruction.affine, UNKNOWN if reconstruction.affine is None else ALIGNED)
     header.set_xyzt_units("mm")
     header["descrip"] = f"somamba. {RESEARCH}".encode()
-    header.extensions.append(Nifti1Extension("comment", stamp(reconstruction).encode()))
+    header.extensions.append(Nifti1Extension("comment", stamp(reconstruction, (reconstruction.magnitudes,)).encode()))
     content = image.to_bytes()
     # Without a time stamp, so that equal pictures are equal files.
     replace_file(path, gzip.compress(content, LEVEL, mtime=0) if path.name.endswith(".gz") else content, shared=True)
 
 
-def nifti_provenance(path: Path) -> dict[str, Any]:
-    """How a file came about."""
-    texts = inspect(path).texts
-    if "provenance" not in texts:
+def nifti_result(path: Path) -> StoredResult:
+    """What a file that is there says about itself."""
+    contents = inspect(path)
+    if "provenance" not in contents.texts:
         raise foreign(path)
-    return read_stamp(texts["provenance"], path)
+    return stored_result(contents.texts["provenance"], path, lambda: stored_pixels(path, "image", contents))

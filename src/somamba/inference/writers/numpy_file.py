@@ -1,26 +1,25 @@
 """NumPy: the complex pictures as they are, ``(slices, rows, columns)`` complex64, and a ``.json`` beside them.
 
-Two files cannot be replaced in one step. The second one holds the SHA-256 of the first, so a pair that does not belong
-together is noticed.
+Two files cannot be replaced in one step. The second one holds the SHA-256 of the pixels in the first, so a pair that
+does not belong together counts as damaged; an array of another shape is not ours.
 """
 
-import hashlib
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from somamba.durable import replace_file
+from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.stamp import KEY, foreign, read_stamp
+from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
 
-DIGEST = "sha256"
+SHAPE = "shape"
 
 
 def beside(path: Path) -> Path:
-    """Where the provenance of an array lies: ``scan.npy.json`` for ``scan.npy``."""
+    """The file with the provenance of an array: ``scan.npy.json`` for ``scan.npy``."""
     return path.with_name(f"{path.name}.json")
 
 
@@ -28,26 +27,25 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
     """Write the array, then its provenance."""
     buffer = io.BytesIO()
     np.save(buffer, reconstruction.images, allow_pickle=False)
-    content = buffer.getvalue()
     affine = reconstruction.affine
     record = {
-        KEY: reconstruction.provenance,
+        **json.loads(stamp(reconstruction, (reconstruction.images,))),
+        SHAPE: reconstruction.images.shape,
         "volumes": reconstruction.volumes,
         "voxel_mm": reconstruction.voxel,
         "affine": None if affine is None else affine.tolist(),
-        DIGEST: hashlib.sha256(content).hexdigest(),
     }
-    replace_file(path, content, shared=True)
+    replace_file(path, buffer.getvalue(), shared=True)
     replace_file(beside(path), json.dumps(record, indent=1, allow_nan=False).encode(), shared=True)
 
 
-def npy_provenance(path: Path) -> dict[str, Any]:
-    """The provenance, if it belongs to the array."""
+def npy_result(path: Path) -> StoredResult:
+    """What an array that is there says about itself, in the file beside it."""
     if not (path.is_file() and beside(path).is_file()):
         raise foreign(path)
     text = beside(path).read_text(encoding="utf-8", errors="replace")
-    provenance = read_stamp(text, path)
-    with path.open("rb") as file:
-        if json.loads(text).get(DIGEST) != hashlib.file_digest(file, "sha256").hexdigest():
-            raise foreign(path)
-    return provenance
+    result = stored_result(text, path, lambda: stored_pixels(path, "array", inspect(path)))
+    info = inspect(path).arrays["array"]
+    if info.dtype != np.complex64 or json.loads(text).get(SHAPE, list(info.shape)) != list(info.shape):
+        raise foreign(path)
+    return result

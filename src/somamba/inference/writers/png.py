@@ -5,8 +5,8 @@ The provenance is a ``tEXt`` chunk of that name; ``Comment`` tells which slices 
 
 import io
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from PIL import Image, UnidentifiedImageError
 from PIL.PngImagePlugin import PngInfo
 
 from somamba.durable import replace_file
+from somamba.errors import DataError
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.stamp import RESEARCH, foreign, read_stamp, stamp
+from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_result
 
 MOST = 16
 PERCENTILE = 99.5
@@ -27,11 +28,11 @@ def write_png(reconstruction: Reconstruction, path: Path) -> None:
     pictures = reconstruction.magnitudes[shown]
     white = float(np.percentile(pictures, PERCENTILE))
     told = PngInfo()
-    told.add_text("provenance", stamp(reconstruction))
+    grid = mosaic(np.round(255 * np.clip(pictures / (white or 1), 0, 1)).astype(np.uint8))
+    told.add_text("provenance", stamp(reconstruction, (grid,)))
     told.add_text("Comment", f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}")
-    grey = np.round(255 * np.clip(pictures / (white or 1), 0, 1)).astype(np.uint8)
     buffer = io.BytesIO()
-    Image.fromarray(mosaic(grey)).save(buffer, format="PNG", pnginfo=told)
+    Image.fromarray(grid).save(buffer, format="PNG", pnginfo=told)
     replace_file(path, buffer.getvalue(), shared=True)
 
 
@@ -50,14 +51,21 @@ def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
 
 
-def png_provenance(path: Path) -> dict[str, Any]:
-    """How a picture came about."""
+def png_result(path: Path) -> StoredResult:
+    """What a picture that is there says about itself."""
     try:
         with Image.open(path, formats=["PNG"]) as image:
             text = image.info.get("provenance")
-            image.verify()
     except (UnidentifiedImageError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise foreign(path) from error
     if not isinstance(text, str):
         raise foreign(path)
-    return read_stamp(text, path)
+
+    def pixels() -> Iterator[NDArray[np.uint8]]:
+        try:
+            with Image.open(path, formats=["PNG"]) as image:
+                yield np.asarray(image)
+        except (SyntaxError, Image.DecompressionBombError) as error:
+            raise DataError(f"{path}: it is damaged.") from error
+
+    return stored_result(text, path, pixels)

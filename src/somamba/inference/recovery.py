@@ -1,4 +1,4 @@
-"""One measured slice to one image: scale as in training, run the network, take the scale back."""
+"""One measured slice to one image: the stages scale, recover and unscale, for any method ``(y, A) -> image``."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,6 @@ from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.models.base import Reconstructor
 from somamba.physics.coils import combine, root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
@@ -24,14 +23,14 @@ Method = Callable[[Tensor, LinearOperator], Tensor]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredSlice:
-    """What is known of one slice."""
+    """The samples of one slice, which of them were acquired, and the coil maps."""
 
     kspace: Complex[Tensor, "coils y x"]
     """Centred, zero where nothing was acquired."""
     mask: Bool[Tensor, "#y x"]
     """What was acquired."""
     maps: Complex[Tensor, "coils y x"] | None = None
-    """Sensitivities of unit norm; None for one coil, or where coils are kept side by side."""
+    """Sensitivities of unit norm; None for one coil, or if coils are kept side by side."""
 
     @property
     def operator(self) -> LinearOperator:
@@ -41,11 +40,17 @@ class MeasuredSlice:
 
 @torch.no_grad()
 def recover(model: Method, measured: MeasuredSlice, device: torch.device | str = "cpu") -> Picture | None:
-    """The image, in the units of k-space under the orthonormal transform; zero where no coil sees anything.
+    """Scale a slice as in training, run a method, and take the scale back.
+
+    Args:
+        model: The method.
+        measured: The slice.
+        device: Where the method runs.
 
     Returns:
-        The image; None where there is none: 99 % of the zero-filled image are zero, as in slices of noise alone, in
-        which no coil maps are found.
+        The image in the units of k-space under the orthonormal transform, zero where no coil sees anything. None if
+        the slice has no signal, i.e. the 99th percentile of the zero-filled magnitude is 0: ESPIRiT finds no coil maps
+        in a slice of pure noise.
 
     Raises:
         InputError: the samples are too large, or the network gave values that are not finite.
@@ -63,15 +68,21 @@ def recover(model: Method, measured: MeasuredSlice, device: torch.device | str =
 
 @torch.no_grad()
 def recover_magnitude(
-    model: Reconstructor,
+    model: Method,
     image: Float[Tensor, "y x"],
     mask: Bool[Tensor, "#y x"],
     device: torch.device | str = "cpu",
 ) -> Picture | None:
-    """The same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
+    """Do the same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
+
+    Args:
+        model: The method.
+        image: The magnitudes.
+        mask: The samples that are kept.
+        device: Where the method runs.
 
     Returns:
-        The image; None where it has no contrast to scale by.
+        The image, or None if it has no contrast to scale by.
     """
     low, high = image.min(), image.max()
     if not high > low:
@@ -89,7 +100,7 @@ def whole_image(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "coi
 
 
 def merged(images: CoilImages) -> Picture:
-    """The only image of one slice, or the root sum of squares of its coils."""
+    """The image of one slice: its only one, or the root sum of squares of its coils."""
     return images[0, 0] if images.shape[1] == 1 else root_sum_of_squares(images)[0, 0].to(images.dtype)
 
 
@@ -98,6 +109,6 @@ def _finite(images: CoilImages) -> CoilImages:
     if bad:
         raise InputError(
             f"The reconstruction has {bad} values that are not finite, of {images.numel()}: the samples are out of "
-            "the range that the network can handle, or the weights are no good."
+            "the range that the network can handle, or the weights do not suit this scan."
         )
     return images

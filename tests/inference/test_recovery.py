@@ -11,7 +11,7 @@ from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import Draw, measure
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
-from somamba.inference.recover import MeasuredSlice, recover, recover_magnitude, whole_image
+from somamba.inference.recovery import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zero_filled import ZeroFilled

@@ -1,0 +1,188 @@
+"""From a raw scan to what a network sees of each slice, in stages that follow each other in this order.
+
+    whiten    coils are mixed so that their noise is independent and alike        the whole scan
+    unit      samples far from 1 are divided by a power of two                    slice by slice, as all that follow
+    sample    which samples are used, and which count as zero
+    maps      coil maps that were given, or ESPIRiT's
+    scale     brightness 1, as in training                                        `somamba.inference.recovery`
+
+A stage for the whole scan takes a `RawScan` and returns one (`whitened` is the example); a stage for a slice is a step
+of `Preparation.slice`. After the network the scale and the unit are taken back, in the opposite order.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Complex
+from torch import Tensor
+
+from somamba.errors import InputError
+from somamba.inference.coil_maps import estimated_maps, given_maps
+from somamba.inference.raw.raw_scan import RawScan
+from somamba.inference.raw.sampling import SliceSampling, find_sampling
+from somamba.inference.raw.whitening import whitened
+from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
+from somamba.inference.trained import Trained
+from somamba.inference.undersampling import Undersampling
+from somamba.physics.fourier import ifft2c
+from somamba.physics.masks import SamplingMask
+
+MAGNITUDE_ONLY = (
+    "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "
+    "minimum and maximum, single-coil, without noise, under one fixed mask. A measurement is complex and noisy, so the "
+    "result could look right and be wrong. Use weights trained for protocol 'raw', or --force (force=True)."
+)
+USUAL = 2.0**40
+"""Samples between this and its inverse are computed with as they are: their squares are far from single precision's
+limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveryOptions:
+    """How slices are prepared and recovered."""
+
+    undersampling: Undersampling | None = None
+    """What to leave out of a fully sampled scan; None reconstructs what was acquired."""
+    prewhiten: bool = True
+    """Mix the coils so that their noise is independent and alike, if there is a noise scan and the network takes
+    sensitivity maps."""
+    force: bool = False
+    """Let weights that were trained for magnitude images see measurements."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedSlice:
+    """One slice, ready to be recovered by any method: every method gets the same samples, maps and scale."""
+
+    measured: MeasuredSlice
+    full: Complex[Tensor, "coils y x"]
+    """All samples of the slice, also those that were left out afterwards."""
+    sampling: SliceSampling
+    """What was acquired of it."""
+    acceleration: float
+    """All samples over those that are used, within what the scanner acquires at all."""
+    unit: float = 1.0
+    """What the samples were divided by; the images are multiplied by it."""
+    magnitudes: bool = False
+    """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
+
+    def recover(self, method: Method, device: torch.device | str = "cpu") -> Picture | None:
+        """The image that a method makes, in the units of the samples; None if there is no signal."""
+        if self.magnitudes:
+            image = recover_magnitude(method, ifft2c(self.full)[0].real, self.measured.mask, device)
+        else:
+            image = recover(method, self.measured, device)
+        return None if image is None else image * self.unit
+
+    @cached_property
+    def whole(self) -> Picture:
+        """The image of all samples, merged by the same maps."""
+        if self.magnitudes:
+            return ifft2c(self.full)[0].real.to(torch.complex64) * self.unit
+        return whole_image(self.full, self.measured.maps) * self.unit
+
+
+class Preparation:
+    """The slices of one raw scan, prepared for one model when they are asked for."""
+
+    def __init__(self, scan: RawScan, trained: Trained, options: RecoveryOptions | None = None) -> None:
+        """Carry out the stages of the whole scan.
+
+        Args:
+            scan: What was measured.
+            trained: The model that will see the slices.
+            options: What to leave out, and which stages to leave out.
+
+        Raises:
+            InputError: weights for magnitude images and a measurement, or another number of coils than the network has.
+        """
+        self.options = options or RecoveryOptions()
+        check_fits(scan, trained, force=self.options.force)
+        self.side_by_side = trained.coils > 1
+        self.magnitudes = trained.protocol == "magnitude" and scan.simulated
+        # A network that takes coils side by side knows each of them as it is.
+        self.scan = whitened(scan) if self.options.prewhiten and not self.side_by_side else scan
+        self.pattern = self._pattern()
+
+    def slice(self, index: int) -> PreparedSlice | None:
+        """One slice; None if all its samples are zero.
+
+        Raises:
+            InputError: a slice that cannot be reconstructed; the message names it and says what to do.
+        """
+        full = self.scan.kspace(index)
+        peak = float(full.abs().max())
+        if peak == 0:
+            return None
+        try:
+            unit = 1.0 if 1 / USUAL < peak < USUAL else 2.0 ** math.floor(math.log2(peak))
+            full = full / unit
+            sampling = find_sampling(full)
+            mask, acceleration = self._sampled(sampling)
+            kspace = torch.where(mask, full, 0)
+            measured = MeasuredSlice(kspace=kspace, mask=mask, maps=self._maps(index, kspace, unit))
+        except InputError as error:
+            raise InputError(f"{self.scan.path}, slice {index}: {error}") from None
+        return PreparedSlice(
+            measured=measured,
+            full=full,
+            sampling=sampling,
+            acceleration=acceleration,
+            unit=unit,
+            magnitudes=self.magnitudes,
+        )
+
+    def _pattern(self) -> SamplingMask | None:
+        undersampling, scan = self.options.undersampling, self.scan
+        return None if undersampling is None else undersampling.pattern(scan.shape, coils=scan.coils)
+
+    def _sampled(self, sampling: SliceSampling) -> tuple[Bool[Tensor, "#y x"], float]:
+        """What is used of a slice, and the acceleration within what the scanner acquires at all."""
+        # Rows that a readout never reaches are zero in the image that the scanner would show. A network that was
+        # trained on whole columns takes them for unknown samples otherwise, and fills them with stripes.
+        mask = sampling.columns if sampling.gapless_rows else sampling.mask.pattern
+        if self.pattern is None:
+            return mask, sampling.acceleration
+        if not sampling.complete:
+            raise InputError(
+                f"it is undersampled already, by {sampling.acceleration:.2f} ({sampling.kind}), so there is no truth "
+                "to compare with. Leave --acceleration out to reconstruct what was acquired."
+            )
+        # Columns the scanner never acquired are no measurements of zero.
+        used = SamplingMask(mask & self.pattern.pattern, "used", 1)
+        return used.pattern, used.acceleration_over(rows=sampling.span.rows, columns=sampling.span.columns)
+
+    def _maps(
+        self, index: int, kspace: Complex[Tensor, "coils y x"], unit: float
+    ) -> Complex[Tensor, "coils y x"] | None:
+        """Maps that were given, else estimated; none for one coil, or for a network that keeps coils side by side."""
+        scan = self.scan
+        if scan.coils == 1 or self.side_by_side:
+            return None
+        given = scan.maps(index)
+        if given is not None:
+            return given_maps(given)
+        # Not from the samples that were left out afterwards: no scanner would have them.
+        return estimated_maps(kspace if scan.reference is None else scan.calibration(index) / unit)
+
+
+def check_fits(scan: RawScan, trained: Trained, *, force: bool = False) -> None:
+    """Refuse a scan that a model was not made for.
+
+    Args:
+        scan: What was measured.
+        trained: The model.
+        force: Let weights that were trained for magnitude images see measurements.
+
+    Raises:
+        InputError: weights for magnitude images and a measurement, or another number of coils than the network has.
+    """
+    if trained.protocol == "magnitude" and not scan.simulated and not force:
+        raise InputError(f"{scan.path}: {MAGNITUDE_ONLY}")
+    if trained.coils not in (1, scan.coils):
+        raise InputError(
+            f"{scan.path}: this network takes {trained.coils} coils side by side, the scan has {scan.coils}. Use "
+            "weights trained with combine: sense, which take any number of coils."
+        )

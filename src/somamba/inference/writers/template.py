@@ -1,0 +1,57 @@
+"""Patient and study of a DICOM file of the same examination, for DICOM results that belong beside it."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from somamba.errors import DataError
+from somamba.extras import require
+
+KEYWORDS = (
+    *("PatientName", "PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientSex", "PatientAge"),
+    *("PatientWeight", "PatientSize", "StudyInstanceUID", "StudyDate", "StudyTime", "StudyID", "StudyDescription"),
+    *("AccessionNumber", "ReferringPhysicianName", "InstitutionName", "BodyPartExamined", "PatientPosition"),
+    "FrameOfReferenceUID",
+)
+"""What is taken from a template."""
+LONGEST = 256
+"""Characters of one value: longer ones are no names, dates or identifiers."""
+LARGEST = 1 << 30
+
+
+def read_template(path: Path) -> dict[str, str]:
+    """Patient and study of a DICOM file, by keyword.
+
+    Raises:
+        DataError: it is not a regular file, not DICOM, or does not say which study it belongs to.
+        MissingExtraError: pydicom is not installed.
+    """
+    pydicom = require("pydicom", extra="dicom")
+    try:
+        # Opened without waiting, so that a pipe or a device cannot keep us; only then is it known to be a file.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+                raise DataError(f"{path}: a template is a regular DICOM file of at most 1 GiB.")
+            values = pydicom.dcmread(file, stop_before_pixels=True, specific_tags=list(KEYWORDS), defer_size=LONGEST)
+            study = {keyword: _text(values, keyword) for keyword in KEYWORDS if keyword in values}
+    except OSError as error:
+        raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
+    except DataError:
+        raise
+    except Exception as error:
+        # pydicom parses lazily, and fails in many ways on damaged files.
+        raise DataError(f"{path}: it is not a DICOM file, or is damaged; a template is one of the scan.") from error
+    study = {keyword: text for keyword, text in study.items() if text}
+    if "StudyInstanceUID" not in study:
+        raise DataError(f"{path}: it does not say which study it belongs to (StudyInstanceUID).")
+    return study
+
+
+def _text(values: Any, keyword: str) -> str:
+    text = str(values[keyword].value or "")
+    if len(text) > LONGEST or not text.isprintable():
+        raise ValueError(keyword)
+    return text
