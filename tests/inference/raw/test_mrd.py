@@ -8,6 +8,9 @@ import torch
 from inference.raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_mrd
 from somamba.errors import DataError
 from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.trained import open_model
+from somamba.inference.writers.writing import write
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 
@@ -202,3 +205,54 @@ def phantom(path):
     with h5py.File(path, "r") as file:
         values = file["dataset/phantom"][0]
     return torch.from_numpy(np.hypot(values["real"], values["imag"]))
+
+
+TILTED = {"read_dir": (1, 0, 0), "phase_dir": (0, 0.6, 0.8), "slice_dir": (0, -0.8, 0.6)}
+
+
+def stack(path, distances, repetitions=1):
+    """Slices at these distances along a tilted normal; the first is as bright as 1, the next as 2, and so on."""
+    lines = [
+        line
+        for repetition in range(repetitions)
+        for number, distance in enumerate(distances)
+        for line in lines_of(
+            (1 + distance) * (1 + 100 * repetition) * coil_kspace(),
+            slice=number,
+            repetition=repetition,
+            position=distance * np.array(TILTED["slice_dir"]),
+            **TILTED,
+        )
+    ]
+    return open_raw_scan(write_mrd(path, lines, (32, 24)))
+
+
+@pytest.mark.parametrize(
+    ("distances", "step"),
+    [([0, 6, 12, 18], 6), ([18, 12, 6, 0], 6), ([0, 12, 24, 6, 18], 6), ([0, 8, 16], 8), ([0, 18, 6, 24], 6)],
+)
+def test_slices_lie_where_they_were_acquired(distances, step, tmp_path):
+    """Ascending, descending, interleaved, with gaps, one missing: the picture at a place is the one acquired there."""
+    scan = stack(tmp_path / "a.h5", distances, repetitions=2)
+    assert scan.volumes == 2
+    per_volume = scan.slices // 2
+    assert per_volume == 1 + max(distances) // step
+    for index in range(scan.slices):
+        place = (scan.affine @ [16, 12, index % per_volume, 1])[:3] * [-1, -1, 1]
+        distance = float(place @ TILTED["slice_dir"])
+        assert distance == pytest.approx(step * (index % per_volume), abs=1e-4)
+        expected = (1 + distance) * (1 + 100 * (index // per_volume)) if round(distance) in distances else 0
+        np.testing.assert_allclose(scan.kspace(index).numpy(), expected * coil_kspace(), rtol=1e-3, atol=1e-3)
+    assert np.linalg.norm(scan.affine[:3, 2]) == pytest.approx(step, abs=1e-4)
+
+
+def test_dicom_files_of_interleaved_slices_have_their_positions(tmp_path):
+    pydicom = pytest.importorskip("pydicom")
+    scan = stack(tmp_path / "a.h5", [0, 12, 24, 6, 18])
+    write(reconstruct(scan, open_model("zero_filled")), tmp_path / "series", "dcm")
+    files = [pydicom.dcmread(path) for path in sorted((tmp_path / "series").iterdir())]
+    along = [np.array(file.ImagePositionPatient, float) @ TILTED["slice_dir"] for file in files]
+    np.testing.assert_allclose(np.diff(along), 6, atol=1e-4)
+    brightness = [file.pixel_array.astype(float).max() for file in files]
+    np.testing.assert_allclose(brightness / brightness[0], [1, 7, 13, 19, 25], rtol=0.01)
+    assert "MR Image" in files[0].SOPClassUID.name

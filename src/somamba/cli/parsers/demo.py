@@ -8,9 +8,9 @@ from somamba.cli.declared import WEIGHTS
 DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
 result with the whole scan.
 
-Columns of k-space are left out as by `somamba reconstruct --acceleration`, coil maps are estimated from what is left, and
-every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between the
-images, their errors and spectra.
+Columns of k-space are left out as by `somamba reconstruct --acceleration`, coil maps are estimated from what is left,
+and every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between
+the images, their errors and spectra.
 
 examples:
   somamba demo

@@ -3,7 +3,7 @@
 In pictures of this format the readout runs along the columns; here it is the rows of k-space, as everywhere in somamba.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from somamba.inference.raw.lines import FRAME, Lines
 from somamba.inference.raw.noise import noise_of_edges, noise_of_scan
 from somamba.inference.raw.raw_scan import Noise, RawScan, slice_with_signal
 from somamba.inference.raw.sampling import find_sampling
+from somamba.inference.raw.stack import SliceOrder, slice_order
 from somamba.physics.fourier import ifft2c
 
 SEPARATE = ("separate", "external")
@@ -70,6 +71,17 @@ class ReadoutGrid:
         kspace /= np.maximum(times, 1)
         return kspace
 
+    def volume(self, pictures: Sequence[NDArray[np.int64] | None], coils: int) -> Volume:
+        """The pictures of these lines, assembled when they are read; zero for None."""
+        shape = (coils, self.rows, self.shape[1])
+
+        def read(start: int, stop: int) -> NDArray[np.complex64]:
+            return np.stack(
+                [np.zeros(shape, np.complex64) if one is None else self.assemble(one) for one in pictures[start:stop]]
+            )
+
+        return Volume(shape=(len(pictures), *shape), read=read)
+
     def _placed(self, number: int, readout: NDArray[np.complex64]) -> tuple[int, NDArray[np.complex64]]:
         """The first row of a readout, and its samples without those that are to be dropped."""
         before, after, center = (
@@ -96,15 +108,13 @@ def open_mrd(contents: FileInfo, group: str) -> RawScan:
     imaging, calibration = heads.imaging_lines(lines, separate_calibration=separate)
     frames = heads.frames(lines, imaging)
     grid, notes = _grid(header, lines, frames)
-    numbers = list(frames.values())
-    coils = int(lines.column("active_channels")[imaging[0]])
-    volume = Volume(
-        shape=(len(numbers), coils, grid.rows, grid.shape[1]),
-        read=lambda start, stop: np.stack([grid.assemble(one) for one in numbers[start:stop]]),
-    )
-    sample = torch.from_numpy(volume.slice(slice_with_signal(volume, path)))
     volumes = _volumes(frames)
-    # Where the header is wrong about oversampling, its readout is shorter than it says.
+    order = _order(lines, list(frames.values())[: len(frames) // volumes])
+    placed = _placed(frames, volumes, order)
+    coils = int(lines.column("active_channels")[imaging[0]])
+    volume = grid.volume([None if key is None else frames[key] for key in placed], coils)
+    sample = torch.from_numpy(volume.slice(slice_with_signal(volume, path)))
+    # If the header is wrong about oversampling, its readout is shorter than it says.
     readout = min(header.encoded.view[0], header.wanted.view[0]) / grid.rows
     voxel = (header.wanted.spacing(2), header.encoded.spacing(1), readout)
     image_shape = (header.trimmed(1), grid.rows)
@@ -115,13 +125,11 @@ def open_mrd(contents: FileInfo, group: str) -> RawScan:
         image_shape=image_shape,
         volumes=volumes,
         voxel=voxel,
-        affine=_affine(lines, numbers[: len(numbers) // volumes], voxel, image_shape),
+        affine=_affine(lines, int(imaging[0]), order, voxel, image_shape),
         noise=_noise(lines, header, imaging) or noise_of_edges(sample, find_sampling(sample)),
-        reference=_reference(grid, frames, heads.frames(lines, calibration), volume.shape)
-        if calibration.size
-        else None,
+        reference=_reference(grid, placed, heads.frames(lines, calibration), coils) if calibration.size else None,
         transposed=True,
-        notes=(*notes, *_notes(lines, frames, calibration)),
+        notes=(*notes, *order.notes(), *_notes(lines, frames, calibration)),
     )
 
 
@@ -183,28 +191,45 @@ def _noise(lines: Lines, header: Header, imaging: NDArray[np.int64]) -> Noise | 
     return noise_of_scan(np.concatenate(lines.read(numbers), axis=1), float(factor))
 
 
+def _order(lines: Lines, slices: Sequence[NDArray[np.int64]]) -> SliceOrder:
+    """The slices of one volume, sorted by their positions."""
+    positions = np.stack([lines.vector("position", int(numbers[0])) for numbers in slices])
+    return slice_order(positions, lines.vector("slice_dir", int(slices[0][0])))
+
+
+def _placed(frames: Frames, volumes: int, order: SliceOrder) -> list[tuple[int, ...] | None]:
+    """The key of every picture, slices in their order, one volume after the other; None for a slice that is missing."""
+    keys, stack = list(frames), len(frames) // volumes
+    return [
+        None if number is None else keys[volume * stack + number]
+        for volume in range(volumes)
+        for number in order.slices
+    ]
+
+
 def _affine(
-    lines: Lines, slices: list[NDArray[np.int64]], voxel: tuple[float, float, float], image_shape: tuple[int, int]
+    lines: Lines, first: int, order: SliceOrder, voxel: tuple[float, float, float], image_shape: tuple[int, int]
 ) -> NDArray[np.float64] | None:
-    first = int(slices[0][0])
+    """The affine of the stack; ``first`` is a line of it, which tells the directions."""
     return stack_affine(
         along_x=lines.vector("read_dir", first),
         along_y=lines.vector("phase_dir", first),
         through=lines.vector("slice_dir", first),
-        positions=np.stack([lines.vector("position", int(numbers[0])) for numbers in slices]),
+        positions=order.positions,
         voxel=voxel,
         image_shape=image_shape,
     )
 
 
-def _reference(grid: ReadoutGrid, frames: Frames, calibration: Frames, shape: tuple[int, ...]) -> Volume | None:
-    """The calibration scan of every picture: its own, or the first one of its slice."""
+def _reference(
+    grid: ReadoutGrid, placed: Sequence[tuple[int, ...] | None], calibration: Frames, coils: int
+) -> Volume | None:
+    """The calibration scan of every picture: its own, or the first one of its slice; None if a picture has none."""
     by_slice = {key[-1]: numbers for key, numbers in reversed(list(calibration.items()))}
-    chosen = [calibration.get(key, by_slice.get(key[-1])) for key in frames]
-    found = [numbers for numbers in chosen if numbers is not None]
-    if len(found) != len(frames):
+    chosen = [None if key is None else calibration.get(key, by_slice.get(key[-1])) for key in placed]
+    if any(numbers is None and key is not None for key, numbers in zip(placed, chosen, strict=True)):
         return None
-    return Volume(shape=shape, read=lambda start, stop: np.stack([grid.assemble(one) for one in found[start:stop]]))
+    return grid.volume(chosen, coils)
 
 
 def _notes(lines: Lines, frames: Frames, calibration: NDArray[np.int64]) -> list[str]:
