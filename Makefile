@@ -4,13 +4,17 @@ BIN := .venv/bin
 # Tests that use real scans look here; they skip, saying why, where the folder is missing.
 export SOMAMBA_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test check format clean
+.PHONY: demo test mutants check format clean
 
 demo: .venv/usable
 	$(BIN)/somamba demo
 
 test: .venv/installed
 	$(BIN)/python -m pytest -q
+
+# Deliberate mistakes, one by one: the tests must catch every one of them. Takes about half an hour.
+mutants: .venv/installed
+	$(BIN)/python tests/mutants/run.py
 
 check: .venv/installed
 	$(BIN)/ruff check .

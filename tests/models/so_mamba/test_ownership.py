@@ -6,8 +6,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from models.definitions import layer_normed
 from models.small import SMALL, perturb, shrink
 from somamba.models.so_mamba.config import Routes
+from somamba.models.so_mamba.interface import Modulation
 from somamba.models.so_mamba.ownership import Merge, OwnershipBlock
 from somamba.models.so_mamba.unit import Unit
 from somamba.models.so_mamba.variants import VARIANTS
@@ -210,3 +212,26 @@ def test_merging_under_autocast_stays_close(rng):
     with torch.autocast("cpu", torch.bfloat16):
         under = merge(*parts)
     torch.testing.assert_close(under.float(), merge(*parts), rtol=2e-2, atol=2e-2)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["so_mamba", "content_residency", "without_access", "without_outlet"])
+def test_the_block_is_the_output_projection_of_readout_and_refined_evidence(name, rng):
+    """``X + W_o([S, NSR(G)])`` written out; the mixer is called with content tokens and modulation made here."""
+    block = perturb(OwnershipBlock(shrink(VARIANTS[name]), "rows")).double()
+    carrier, evidence = torch.randn(2, 2, 5, 7, SMALL.d_model, dtype=torch.float64, generator=rng)
+    features = torch.randn(2, 5, 7, SMALL.channels, dtype=torch.float64, generator=rng)
+    content = carrier + evidence if name == "content_residency" else carrier
+    u = layer_normed(block.content_norm, content).flatten(1, 2)
+    modulation = None
+    if block.access is not None:
+        hidden = F.silu(F.linear(layer_normed(block.access.norm, evidence), *block.access.reduce[0].parameters()))
+        layer = block.access.project
+        modulation = Modulation(hidden.flatten(1, 2), layer.weight, layer.bias, *map(torch.tensor, (0.1, 0.1)))
+    parts = [block.mixer(u, modulation).unflatten(1, (5, 7))]
+    if block.outlet is not None:
+        each = block.outlet.filter
+        filtered = F.conv2d(evidence.permute(0, 3, 1, 2), each.weight, each.bias, padding=1, groups=SMALL.d_model)
+        parts.append(F.linear(F.gelu(filtered).permute(0, 2, 3, 1), *block.outlet.narrow.parameters()))
+    expected = merged_by_definition(block.merge, features, *parts)
+    torch.testing.assert_close(block(features, carrier, evidence), expected, rtol=1e-6, atol=1e-6)

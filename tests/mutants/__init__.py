@@ -1,0 +1,1 @@
+"""Deliberate mistakes that the tests must catch: ``make mutants``."""

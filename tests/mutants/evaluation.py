@@ -1,0 +1,79 @@
+"""Mistakes in metrics, averages and the leakage diagnostic."""
+
+from mutants.mistake import Mistake
+
+METRICS = "evaluation/test_metrics.py"
+LEAKAGE = "evaluation/test_leakage.py"
+
+MISTAKES = (
+    Mistake(
+        "the peak of PSNR is one",
+        "10 * math.log10(float(target.max()) ** 2 / error)",
+        "10 * math.log10(1 / error)",
+        METRICS,
+    ),
+    Mistake(
+        "PSNR is half of it",
+        "10 * math.log10(float(target.max()) ** 2 / error)",
+        "5 * math.log10(float(target.max()) ** 2 / error)",
+        METRICS,
+    ),
+    Mistake(
+        "the data range of SSIM is one",
+        "win_size=WINDOW, data_range=float(target.max())",
+        "win_size=WINDOW, data_range=1.0",
+        METRICS,
+    ),
+    Mistake("another window of SSIM", "WINDOW = 7  # scikit-image's default", "WINDOW = 11", METRICS),
+    Mistake("NMSE is divided by the prediction", "/ np.sum(target**2)", "/ np.sum(prediction**2)", METRICS),
+    Mistake(
+        "images are not cut to the range of the protocol",
+        'return merged.clamp(0, 1) if protocol == "magnitude" else merged',
+        "return merged",
+        "evaluation/test_evaluate.py",
+    ),
+    Mistake(
+        "a case is its first slice",
+        "means = Scores(*scores[here].mean(dim=0).tolist())",
+        "means = Scores(*scores[here][0].tolist())",
+        "evaluation/test_evaluate.py",
+    ),
+    Mistake(
+        "the deviation is that of a sample",
+        "statistics.pstdev(values)",
+        "statistics.stdev(values)",
+        "evaluation/test_rows.py evaluation/test_evaluate.py",
+    ),
+    Mistake(
+        "leakage of the inner band",
+        "return squared_radius(size, radius) > cutoff**2 * (1 + TIE)",
+        "return squared_radius(size, radius) <= cutoff**2 * (1 + TIE)",
+        LEAKAGE,
+    ),
+    Mistake("the cutoff is squared once more", "> cutoff**2 * (1 + TIE)", "> cutoff**4 * (1 + TIE)", LEAKAGE),
+    Mistake(
+        "the corner is one side away",
+        'unit = sum(half**2 for half in halves) if radius == "corner" else min(halves) ** 2',
+        "unit = min(halves) ** 2",
+        LEAKAGE,
+    ),
+    Mistake(
+        "read-out leakage is measured on the state",
+        "rleak = leakage([trace.readout_grid()], config.cutoffs, radius=config.radius)",
+        "rleak = hleak",
+        LEAKAGE,
+    ),
+    Mistake("other cutoffs", "CUTOFFS = (0.25, 0.35)", "CUTOFFS = (0.25, 0.3)", "test_defaults.py"),
+    Mistake(
+        "the power spectrum misses mirrored columns",
+        "return torch.cat([power, mirrored[..., rows, :]], dim=-1)",
+        "return torch.cat([power, 0 * mirrored[..., rows, :]], dim=-1)",
+        "physics/test_fourier.py evaluation/test_leakage.py",
+    ),
+    Mistake(
+        "lanes of a head are traced with the group of the first",
+        "group = head * self.B.shape[3] // self.x.shape[2]",
+        "group = 0",
+        "scan/test_inputs.py evaluation/test_trace.py",
+    ),
+)

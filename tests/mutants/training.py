@@ -1,0 +1,62 @@
+"""Mistakes in the step of a training and in its schedule."""
+
+from mutants.mistake import Mistake
+
+STEP = "training/test_step.py"
+
+MISTAKES = (
+    Mistake("the rate never reaches the optimiser", 'group["lr"] = rate', 'group["lr"] = group["lr"]', STEP),
+    Mistake("Adam instead of AdamW", "return torch.optim.AdamW(groups,", "return torch.optim.Adam(groups,", STEP),
+    Mistake("betas are left at torch's", "betas=config.betas, fused=True", "fused=True", STEP),
+    Mistake(
+        "weight decay reaches parameters that are marked",
+        '{"params": marked, "weight_decay": 0.0}',
+        '{"params": marked, "weight_decay": config.weight_decay}',
+        STEP,
+    ),
+    Mistake(
+        "squares behind the name l1",
+        '{"l1": F.l1_loss, "l2": F.mse_loss}',
+        '{"l1": F.mse_loss, "l2": F.mse_loss}',
+        STEP,
+    ),
+    Mistake(
+        "the loss sees the real part",
+        "LOSSES[recipe.loss](root_sum_of_squares(image), batch.target)",
+        "LOSSES[recipe.loss](image.real[:, :1], batch.target)",
+        STEP,
+    ),
+    Mistake(
+        "gradients are not clipped",
+        "clip_grads_with_norm_(parameters, recipe.optimiser.clip_norm, norm)",
+        "clip_grads_with_norm_(parameters, 1e9, norm)",
+        STEP,
+    ),
+    Mistake("a share of the batch weighs as the whole", "* (len(batch) / recipe.batch_size)", "* 1.0", STEP),
+    Mistake(
+        "an update that is not finite is taken",
+        "return math.isfinite(self.loss) and math.isfinite(self.norm)",
+        "return True",
+        STEP,
+    ),
+    Mistake(
+        "the cosine goes down twice as fast",
+        "0.5 * (1 + math.cos(math.pi * done))",
+        "0.5 * (1 + math.cos(2 * math.pi * done))",
+        "training/test_schedule.py",
+    ),
+    Mistake(
+        "the cosine ends at zero whatever the floor",
+        "self.floor + (self.peak - self.floor) * 0.5",
+        "self.peak * 0.5",
+        "training/test_schedule.py",
+    ),
+    Mistake(
+        "warm-up starts at zero",
+        "return self.peak * (place + self.stride) / self.warmup",
+        "return self.peak * place / self.warmup",
+        "training/test_schedule.py",
+    ),
+    Mistake("another learning rate", "learning_rate: float = 8e-4", "learning_rate: float = 1e-3", "test_defaults.py"),
+    Mistake("a shorter warm-up", "warmup_epochs: float = 5.0", "warmup_epochs: float = 1.0", "test_defaults.py"),
+)
