@@ -6,7 +6,7 @@ from sigpy.mri.app import EspiritCalib
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.coils import calibration_region, combine, espirit, root_sum_of_squares
+from somamba.physics.coils import calibration_region, combine, espirit, root_sum_of_squares, uncropped_espirit
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.masks import equispaced, golden_radial
 
@@ -58,6 +58,15 @@ def test_maps_have_unit_norm_or_are_zero():
     torch.testing.assert_close(norm[inside], torch.ones_like(norm[inside]))
     assert inside.any()
     assert not inside.all()
+
+
+def test_eigenvalues_are_one_in_the_object_and_never_above():
+    """The patches are projected, and a projection lengthens nothing; the crop relies on this scale."""
+    image, truth = smooth_coils((40, 40))
+    images = truth * image
+    _, eigenvalues = uncropped_espirit(fft2c(images))
+    assert eigenvalues.max() < 1 + 1e-6
+    assert eigenvalues[bright(images)].min() > 0.9
 
 
 def test_slices_of_a_batch_do_not_meet():
