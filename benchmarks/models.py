@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import torch
 
-from somamba.evaluation.efficiency import Measured, measure_inference
+from somamba.evaluation.efficiency import InferenceCost, measure_inference
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
 
@@ -18,7 +18,7 @@ YARDSTICK = "so_mamba"
 NAMES = [name for name in MODELS if name == YARDSTICK or name not in VARIANTS]
 
 
-def table(found: Mapping[str, Measured]) -> str:
+def table(found: Mapping[str, InferenceCost]) -> str:
     """Markdown: the numbers, and how many times SO-Mamba's they are."""
     unit = found[YARDSTICK]
     lines = [["network", "seconds", "x SO-Mamba", "memory", "x SO-Mamba"], ["---", *["---:"] * 4]]

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from somamba.evaluation.leakage_rows import read_leakage
-from somamba.evaluation.rows import read_rows
 from somamba.report.report import build_report
 from somamba.report.sources import gather
-from somamba.report.tables import build_table
-from somamba.training.journal import read_journal
+from somamba.report.tables.scores import score_table
+from somamba.results.leakage import read_leakage
+from somamba.results.scores import read_scores
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "results").rglob("*.csv"))
@@ -32,21 +31,23 @@ def test_every_row_names_its_command_and_no_place_of_a_machine(path):
 
 
 def test_the_files_at_the_top_share_a_table():
-    rows = [row for path in (ROOT / "results").glob("*.csv") for row in read_rows(path)]
-    assert {line.method for line in build_table(rows).lines} == {"Zero-Filling", "SO-Mamba"}
+    rows = [row for path in (ROOT / "results").glob("*.csv") for row in read_scores(path)]
+    assert {line[0].text for line in score_table(rows).lines} == {"Zero-Filling", "SO-Mamba"}
 
 
 @pytest.mark.parametrize("folder", SWEEPS, ids=name)
 def test_a_sweep_makes_a_page_with_all_its_runs(folder):
-    sources = gather([folder], read_journal=read_journal)
+    sources = gather([folder])
     runs = {path.parent.name for path in folder.rglob("journal.jsonl")}
     assert {run.name for run in sources.runs} == runs
-    assert {row.run for row in sources.trainings} == runs
+    assert {row.run for row in sources.sweep} == runs
     assert "Learning curves" in build_report(sources)
 
 
 def test_leakage_was_measured_on_weights_that_were_scored():
-    scored = {row.weights for folder in SWEEPS for path in folder.rglob("val.csv") for row in read_rows(path)}
-    leaked = {row.weights for path in (ROOT / "results" / "leakage").glob("*.csv") for row in read_leakage(path)}
+    scored = {row.subject.weights for folder in SWEEPS for path in folder.rglob("val.csv") for row in read_scores(path)}
+    leaked = {
+        row.subject.weights for path in (ROOT / "results" / "leakage").glob("*.csv") for row in read_leakage(path)
+    }
     assert leaked
     assert leaked <= scored

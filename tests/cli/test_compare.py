@@ -5,15 +5,15 @@ import sys
 
 import pytest
 
-from report.made_rows import rows
+from results.made_rows import rows
 from somamba.cli import compare
-from somamba.evaluation.rows import write_rows
+from somamba.results.scores import write_scores
 
 
 @pytest.fixture
 def files(tmp_path):
-    write_rows(tmp_path / "a.csv", rows("so_mamba", "acdc", 4, psnr=[33.0, 34.0, 35.0]))
-    write_rows(tmp_path / "b.csv", rows("unet", "acdc", 4, psnr=[30.0, 30.0, 30.0]))
+    write_scores(tmp_path / "a.csv", rows("so_mamba", "acdc", 4, psnr=[33.0, 34.0, 35.0]))
+    write_scores(tmp_path / "b.csv", rows("unet", "acdc", 4, psnr=[30.0, 30.0, 30.0]))
     return [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
 
 

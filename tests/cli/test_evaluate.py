@@ -11,10 +11,11 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError, InputError
-from somamba.evaluation.gallery_files import read_gallery
-from somamba.evaluation.rows import read_rows
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.zoo import MODELS
+from somamba.results.gallery import read_gallery
+from somamba.results.record import flat
+from somamba.results.scores import read_scores
 from somamba.settings import to_plain
 
 
@@ -44,17 +45,22 @@ def test_zero_filled_is_measured_by_name(folder, tmp_path, capsys):
     text = capsys.readouterr().out
     assert "2 cases, 4 slices" in text
     assert "PSNR" in text
-    rows = read_rows(tmp_path / "x.csv")
+    rows = read_scores(tmp_path / "x.csv")
     assert [row.case for row in rows] == ["patient001", "patient004"]
-    assert {(row.method, row.split, row.parameters, row.epochs) for row in rows} == {("zero_filled", "val", 0, 0.0)}
+    assert {(row.setting.split, *flat(row.subject).values()) for row in rows} == {("val", "zero_filled", 0.0, 0, 0, "")}
 
 
 def test_a_checkpoint_is_measured_as_it_was_trained(folder, tmp_path, capsys):
     evaluate.main(arguments(folder, str(folder / "magnitude"), "--csv", str(tmp_path / "x.csv")))
     assert "x8" in capsys.readouterr().out
-    row = read_rows(tmp_path / "x.csv")[0]
-    assert (row.method, row.acceleration, row.seed, row.epochs) == ("so_mamba", 8.0, 3, 2.5)
-    assert len(row.weights) == 16
+    row = read_scores(tmp_path / "x.csv")[0]
+    assert (row.subject.method, row.setting.acceleration, row.subject.seed, row.subject.epochs) == (
+        "so_mamba",
+        8.0,
+        3,
+        2.5,
+    )
+    assert len(row.subject.weights) == 16
     assert row.command == (
         "somamba evaluate " + "/".join((folder / "magnitude").parts[-2:]) + " --dataset acdc --data $DATA "
         "--split test --protocol magnitude --acceleration 8"
@@ -63,7 +69,7 @@ def test_a_checkpoint_is_measured_as_it_was_trained(folder, tmp_path, capsys):
 
 def test_limited_cases_are_counted_against_the_split(folder, tmp_path):
     evaluate.main(arguments(folder, "zero_filled", "--limit-cases", "2", "--csv", str(tmp_path / "x.csv")))
-    row = read_rows(tmp_path / "x.csv")[0]
+    row = read_scores(tmp_path / "x.csv")[0]
     assert (row.cases, row.split_cases) == (2, 3)
     assert row.command.endswith("--limit-cases 2")
 
@@ -74,7 +80,7 @@ def test_batches_change_nothing_but_speed(folder, tmp_path):
         evaluate.main(
             arguments(folder, str(folder / "magnitude"), "--batch-size", size, "--csv", str(tmp_path / "x.csv"))
         )
-        found.append([row.psnr for row in read_rows(tmp_path / "x.csv")])
+        found.append([row.psnr for row in read_scores(tmp_path / "x.csv")])
     assert found[0] == pytest.approx(found[1], rel=1e-5)
 
 

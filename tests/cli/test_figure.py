@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from evaluation.made_gallery import write_gallery
-from evaluation.made_streams import recorded
 from evaluation.test_gates import save
-from report.made_leakage import leakage_rows
+from results.made_gallery import write_gallery
+from results.made_leakage import leakage_rows
+from results.made_streams import recorded
 from somamba.cli.main import main
-from somamba.evaluation.leakage_rows import write_leakage
-from somamba.evaluation.stream_files import write_streams
+from somamba.results.leakage import write_leakage
+from somamba.results.streams import write_streams
 
 pytest.importorskip("matplotlib")
 

@@ -10,10 +10,10 @@ from somamba.cli import leakage
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
-from somamba.evaluation.leakage_rows import by_cutoff, read_leakage
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
+from somamba.results.leakage import by_cutoff, read_leakage
 from somamba.settings import to_plain
 
 
@@ -45,7 +45,8 @@ def test_a_checkpoint_is_measured_unit_by_unit(folder, tmp_path, capsys, name):
     rows = read_leakage(path)
     assert len(rows) == 2 * 4 * 2
     assert {row.case for row in rows} == {"patient001", "patient004"}
-    assert {(row.method, row.acceleration, row.seed, row.slices, row.units) for row in rows} == {(name, 8.0, 3, 2, 4)}
+    assert {(row.subject.method, row.setting.acceleration, row.subject.seed) for row in rows} == {(name, 8.0, 3)}
+    assert {(row.slices, row.units) for row in rows} == {(2, 4)}
     assert rows[0].command == (
         "somamba leakage " + "/".join((folder / name).parts[-2:]) + " --dataset acdc --data $DATA --split val "
         "--protocol magnitude --acceleration 8 --cutoff 0.25 0.35 --radius corner"

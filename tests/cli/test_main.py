@@ -10,8 +10,8 @@ import pytest
 
 from inference.raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main
-from somamba.evaluation.cost_rows import read_costs
 from somamba.models.zoo import MODELS
+from somamba.results.cost import read_costs
 
 
 def run(*arguments, **environment):

@@ -8,9 +8,9 @@ import torch
 from somamba.cli.main import main
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.evaluation.stream_files import read_streams
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.zoo import MODELS
+from somamba.results.streams import read_streams
 from somamba.settings import to_plain
 
 
@@ -36,7 +36,7 @@ def run(folder, output, *more):
 def test_one_slice_is_recorded_with_how_to_do_it_again(folder, tmp_path, capsys):
     assert run(folder, tmp_path / "s.npz", "--case", "patient004", "--slice", "2") == 0
     facts = read_streams(tmp_path / "s.npz").facts
-    assert (facts.case, facts.slice, facts.acceleration) == ("patient004", 2, 8.0)
+    assert (facts.case, facts.slice, facts.setting.acceleration) == ("patient004", 2, 8.0)
     assert facts.command.endswith("--acceleration 8 --case patient004 --slice 2")
     assert "patient004, slice 2: 1 units" in capsys.readouterr().out
 

@@ -24,7 +24,9 @@ def test_an_inference_reconstructs_a_measurement_of_the_size_asked_for():
 @pytest.mark.skipif(not CLEAR.exists(), reason="memory is measured on Linux only")
 def test_every_network_is_measured():
     told = []
-    found = measure_inference(["zero_filled", "unet"], (32, 40), repeats=1, on_run=lambda *where: told.append(where))
+    found = measure_inference(
+        ["zero_filled", "unet"], (32, 40), repeats=1, on_progress=lambda *where: told.append(where)
+    )
     assert told == [(done, 6) for done in range(1, 7)]
     assert list(found) == ["zero_filled", "unet"]
     assert 0 < found["zero_filled"].seconds < found["unet"].seconds

@@ -6,18 +6,25 @@ import numpy as np
 import pytest
 import torch
 
+from evaluation.uneven import uneven_slices
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import Provenance, evaluate, magnitude, reconstruct, rows_of, summary
+from somamba.evaluation.evaluate import evaluate, magnitude, reconstruct, score_records, summary
 from somamba.evaluation.metrics import score
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import build
+from somamba.results.scores import average
+from somamba.results.setting import Provenance, Setting, Subject
 from somamba.runtime.processes import Processes
 
 ABOUT = Provenance(
-    method="zero_filled", split="val", split_cases=2, epochs=0.0, seed=0, parameters=0, weights="", command="-"
+    subject=Subject(method="zero_filled", epochs=0.0, seed=0, parameters=0, weights=""),
+    setting=Setting(dataset="acdc", split="val", protocol="magnitude", mask="golden-radial", acceleration=4.0),
+    cases=2,
+    split_cases=2,
+    command="-",
 )
 
 
@@ -118,22 +125,36 @@ def test_a_scaled_reconstruction_scores_worse(slices):
 
 
 def test_a_row_says_what_was_measured(slices):
-    rows = rows_of(evaluate(build("zero_filled"), slices), slices, ABOUT)
+    rows = score_records(evaluate(build("zero_filled"), slices), slices, ABOUT)
     assert [(row.case, row.slices, row.cases) for row in rows] == [("patient001", 3, 2), ("patient004", 3, 2)]
-    assert {(row.dataset, row.protocol, row.mask, row.acceleration) for row in rows} == {
-        ("acdc", "magnitude", "golden-radial", 4.0)
-    }
+    assert {(row.subject, row.setting, row.command) for row in rows} == {(ABOUT.subject, ABOUT.setting, "-")}
     mask = slices[0].mask
-    assert rows[0].realised_acceleration == mask.numel() / int(mask.sum())
-    assert rows[0].mask_digest == rows[1].mask_digest
+    assert rows[0].sampled.realised_acceleration == mask.numel() / int(mask.sum())
+    assert rows[0].sampled == rows[1].sampled
+
+
+def test_slices_are_averaged_within_a_case_and_cases_after_that(tmp_path):
+    slices = uneven_slices(tmp_path)
+    single = []
+    results = evaluate(
+        build("zero_filled"), slices, on_slice=lambda _index, _images, scores: single.append(scores.psnr)
+    )
+    means = [np.mean(single[:5]), np.mean(single[5:])]
+    assert [result.scores.psnr for result in results] == pytest.approx(means)
+    assert [(result.case, result.slices) for result in results] == [("patient001", 5), ("patient004", 2)]
+    found = summary(results)["psnr"]
+    assert found == pytest.approx((np.mean(means), np.std(means)))
+    assert abs(found.mean - np.mean(single)) > 1e-3  # the mean over slices is another number
+    records = score_records(results, slices, ABOUT)
+    assert average(records, "psnr") == found
 
 
 def test_a_missing_or_double_case_makes_no_rows(slices):
     results = evaluate(build("zero_filled"), slices)
     with pytest.raises(InputError, match="missing: patient004"):
-        rows_of(results[:1], slices, ABOUT)
+        score_records(results[:1], slices, ABOUT)
     with pytest.raises(InputError, match="more than once: patient001"):
-        rows_of([results[0], *results], slices, ABOUT)
+        score_records([results[0], *results], slices, ABOUT)
 
 
 def test_masks_drawn_for_each_slice_have_a_digest_of_all(slices):

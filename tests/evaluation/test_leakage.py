@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from evaluation.uneven import uneven_slices
 from models.small import SMALL, measure, perturb
 from scan.made import random_arguments, to
 from somamba.data.config import DataConfig
@@ -16,11 +17,10 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation import trace
-from somamba.evaluation.evaluate import Provenance
 from somamba.evaluation.leakage import (
     LeakageConfig,
     leakage,
-    leakage_rows,
+    leakage_records,
     measure_leakage,
     outer_band,
     trace_leakage,
@@ -31,13 +31,19 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
 from somamba.physics.masks import SamplingMask
+from somamba.results.leakage import by_cutoff
+from somamba.results.setting import Provenance, Setting, Subject
 from somamba.runtime.processes import Processes
 from somamba.scan.backends import BACKENDS, Request, scan
 from somamba.scan.inputs import ScanInputs
 
 SUPPLIERS = [name for name in BACKENDS if BACKENDS[name].why_not(Request(keep_states=True)) is None]
 ABOUT = Provenance(
-    method="so_mamba", split="val", split_cases=2, epochs=0.0, seed=0, parameters=1, weights="", command="-"
+    subject=Subject(method="so_mamba", epochs=0.0, seed=0, parameters=1, weights=""),
+    setting=Setting(dataset="acdc", split="val", protocol="magnitude", mask="golden-radial", acceleration=4.0),
+    cases=2,
+    split_cases=2,
+    command="-",
 )
 
 
@@ -246,7 +252,7 @@ def model():
 
 def test_a_case_is_the_mean_of_its_slices_for_every_unit(slices, model):
     config, steps = LeakageConfig(), []
-    results = measure_leakage(model, slices, config, on_unit=lambda *step: steps.append(step))
+    results = measure_leakage(model, slices, config, on_progress=lambda *step: steps.append(step))
     assert steps == [(done, 12) for done in range(1, 13)]
     assert [result.case for result in results] == ["patient001", "patient004"]
     for number, result in enumerate(results):
@@ -278,18 +284,32 @@ def test_two_processes_give_the_numbers_of_one(slices, model):
 def test_rows_name_case_unit_and_cutoff(slices, model):
     config = LeakageConfig(cutoffs=(0.25, 0.35), radius="side")
     results = measure_leakage(model, slices, config)
-    rows = leakage_rows(results, slices, config, ABOUT)
+    rows = leakage_records(results, slices, config, ABOUT)
     found = [(row.case, row.unit, row.cutoff) for row in rows]
     assert found == list(product(["patient001", "patient004"], [1, 2], [0.25, 0.35]))
     assert {(row.units, row.cases, row.slices, row.radius) for row in rows} == {(2, 2, 3, "side")}
     mask = slices.batch([0]).mask[0, 0]
-    assert {(row.mask_digest, row.realised_acceleration) for row in rows} == {
+    assert {(row.sampled.mask_digest, row.sampled.realised_acceleration) for row in rows} == {
         (SamplingMask(mask, "x", 1).digest, mask.numel() / int(mask.sum()))
     }
     assert (rows[3].hleak, rows[3].rleak) == results[0].units[1][1]
     assert rows[3].eta == pytest.approx(rows[3].rleak / rows[3].hleak)
     with pytest.raises(InputError, match="missing: patient004"):
-        leakage_rows(results[:1], slices, config, ABOUT)
+        leakage_records(results[:1], slices, config, ABOUT)
+
+
+def test_slices_are_averaged_within_a_case_and_cases_after_that(tmp_path, model):
+    slices, config = uneven_slices(tmp_path), LeakageConfig(cutoffs=(0.25,))
+    single = []
+    for index in range(len(slices)):
+        batch, values = slices.batch([index]), []
+        with torch.no_grad(), record_scans(model, lambda trace, values=values: values.append(trace)):
+            model(batch.y, batch.A)
+        single.append(np.mean([trace_leakage(trace, config)[0, 0, 1] for trace in values]))
+    found = by_cutoff(leakage_records(measure_leakage(model, slices, config), slices, config, ABOUT))[0.25].rleak
+    means = [np.mean(single[:5]), np.mean(single[5:])]
+    assert found == pytest.approx((np.mean(means), np.std(means)), rel=1e-5)
+    assert abs(np.mean(single) / np.mean(means) - 1) > 1e-3  # the mean over slices is another number
 
 
 def test_a_state_that_is_not_finite_is_named(slices):
@@ -305,7 +325,7 @@ def test_a_state_of_zeros_leaks_nothing_and_eta_is_finite(slices):
     with torch.no_grad():
         silent.groups[0].units[0].block.mixer.mimo_x.zero_()
     config = LeakageConfig()
-    rows = leakage_rows(measure_leakage(silent, slices, config), slices, config, ABOUT)
+    rows = leakage_records(measure_leakage(silent, slices, config), slices, config, ABOUT)
     assert {(row.hleak, row.rleak, row.eta) for row in rows} == {(0.0, 0.0, 0.0)}
 
 

@@ -16,6 +16,9 @@ from somamba.inference.trained import Trained
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import build
+from somamba.results.setting import Setting
+
+SETTING = Setting(dataset="acdc", split="val", protocol="magnitude", mask="golden-radial", acceleration=4.0)
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +37,12 @@ def test_the_streams_of_every_unit_are_those_of_its_router(slices):
     for group in model.groups:
         for unit in group.units:
             unit.router.register_forward_hook(lambda _router, _inputs, streams: seen.append(streams))
-    found = record(Trained("so_mamba", model, "ab"), slices, 4, split="val", command="-")
+    found = record(Trained("so_mamba", model, "ab"), slices, 4, setting=SETTING, command="-")
     assert found.units == len(seen) == 2 * len(model.groups)
     for number, (carrier, evidence) in enumerate(seen):
         np.testing.assert_allclose(found.carrier[number], picture(carrier), rtol=1e-6)
         np.testing.assert_allclose(found.evidence[number], picture(evidence), rtol=1e-6)
-    assert (found.facts.case, found.facts.slice, found.facts.split) == ("patient004", 1, "val")
+    assert (found.facts.case, found.facts.slice, found.facts.setting.split) == ("patient004", 1, "val")
     assert found.target.shape == found.reconstruction.shape == (16, 20)
     assert found.carrier.shape[1:] == (8, 10)
 
@@ -49,14 +52,14 @@ def test_recording_changes_no_image_and_leaves_no_hook(slices):
     with torch.no_grad():
         batch = slices.batch([0])
         wanted = model(batch.y, batch.A).abs().clamp(0, 1)[0, 0]
-    found = record(Trained("so_mamba", model), slices, 0, split="val", command="-")
+    found = record(Trained("so_mamba", model), slices, 0, setting=SETTING, command="-")
     np.testing.assert_allclose(found.reconstruction, wanted, atol=1e-5)
     assert not any(module._forward_hooks for module in model.modules())
 
 
 @pytest.mark.parametrize("name", ["mamba_regularizer", "sor_router"])
 def test_an_ablation_without_evidence_has_a_carrier_only(slices, name):
-    found = record(Trained(name, network(name)), slices, 0, split="val", command="-")
+    found = record(Trained(name, network(name)), slices, 0, setting=SETTING, command="-")
     assert found.evidence is None
     assert found.evidence_power is None
     assert found.carrier.any()
@@ -64,7 +67,7 @@ def test_an_ablation_without_evidence_has_a_carrier_only(slices, name):
 
 def test_another_network_is_refused(slices):
     with pytest.raises(InputError, match="no SO-Mamba unit"):
-        record(Trained("zero_filled", build("zero_filled")), slices, 0, split="val", command="-")
+        record(Trained("zero_filled", build("zero_filled")), slices, 0, setting=SETTING, command="-")
 
 
 def test_a_wave_is_in_the_ring_of_its_frequency():

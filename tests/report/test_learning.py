@@ -1,34 +1,44 @@
-"""Journals become curves."""
+"""Points of a journal: over steps or minutes, smoothed, without what is no number."""
 
-from somamba.report.learning import MOST_POINTS, learning_section, span, thinned
-from somamba.report.sources import TrainedRun
+import pytest
 
-
-def steps(losses):
-    return [{"event": "step", "step": i, "loss": loss} for i, loss in enumerate(losses, start=1)]
+from somamba.report.learning import MINUTES, STEPS, common_axis, losses, running_mean, span, validations
 
 
-def test_a_long_run_is_thinned_and_keeps_its_end():
-    found = thinned([(float(i), 1.0) for i in range(5001)])
-    assert len(found) <= MOST_POINTS
-    assert found[-1] == (5000.0, 1.0)
+def steps(values, seconds=30.0):
+    return [{"event": "step", "step": i, "loss": x, "seconds": seconds} for i, x in enumerate(values, start=1)]
 
 
-def test_runs_under_a_budget_of_minutes_are_drawn_over_minutes():
-    events = [{"event": "start", "step": 0, "timed": True}, {"event": "step", "step": 1, "loss": 1.0, "seconds": 90}]
-    run = TrainedRun(name="mine", events=events, config={}, recipe="")
-    assert "training loss over minutes of training: mine ends at 1 (minutes of training 1.5)" in learning_section([run])
+def start(**facts):
+    return {"event": "start", "step": 0, **facts}
 
 
-def test_runs_that_took_no_step_give_no_chart():
-    run = TrainedRun(name="<b>", events=[], config={}, recipe="")
-    assert learning_section([run]) is None
-    more = TrainedRun(name="<b>", events=steps([1.0, 2.0]), config={}, recipe="")
-    html = learning_section([run, more])
-    assert "<b>" not in html
-    assert html.count("<svg") == 1
+def test_the_loss_is_a_running_mean():
+    assert running_mean(losses(steps([4.0, 2.0, 3.0]))) == [(1, 4.0), (2, 3.0), (3, 3.0)]
+    long = running_mean(losses(steps([float(i) for i in range(100)])))
+    assert long[-1] == pytest.approx((100, 74.5))  # Mean of 50 ... 99.
+
+
+def test_steps_without_a_number_are_left_out():
+    events = [*steps([1.0, None, float("nan"), "x"]), {"event": "step", "step": 9}, {"step": 3}]
+    assert losses(events) == [(1, 1.0)]
+    assert validations([{"event": "validation", "step": 5, "psnr": 30.5}]) == [(5, 30.5)]
+
+
+def test_minutes_are_those_of_all_steps_so_far():
+    events = [*steps([1.0, None, 3.0]), {"event": "validation", "step": 3, "psnr": 30.0}]
+    assert losses(events, MINUTES) == [(0.5, 1.0), (1.5, 3.0)]
+    assert validations(events, MINUTES) == [(1.5, 30.0)]
+
+
+def test_the_axis_is_minutes_only_where_all_runs_had_them():
+    timed, counted = [start(timed=True)], [start(timed=False)]
+    assert common_axis([timed, timed]) == MINUTES
+    for journals in ([timed, counted], [timed, []], [[start()]], []):
+        assert common_axis(journals) == STEPS
 
 
 def test_the_time_of_a_run_is_told_in_universal_time():
     assert span([{"time": 0.0}, {}, {"time": 3600.0}]) == "1970-01-01 00:00 to 1970-01-01 01:00 UTC"
     assert span([]) == ""
+    assert span([{"time": 1e30}]) == ""

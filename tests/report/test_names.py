@@ -1,12 +1,11 @@
 """The paper's names and order."""
 
-from types import SimpleNamespace
-
-from somamba.report.names import METHODS, dataset_name, distinct_names, method_name, method_place
+from somamba.report.names import METHODS, counted, dataset_name, distinct_names, method_name, method_place
+from somamba.results.setting import Subject
 
 
 def measured(method, seed=0, weights="ab", epochs=1.0):
-    return SimpleNamespace(method=method, seed=seed, weights=weights, epochs=epochs)
+    return Subject(method=method, seed=seed, weights=weights, epochs=epochs, parameters=1)
 
 
 def test_what_the_paper_has_is_called_so_and_the_rest_as_it_is():
@@ -33,3 +32,7 @@ def test_a_detail_that_tells_nothing_apart_is_left_out():
     assert distinct_names(pair) == ["SO-Mamba, weights aaaaaaaa", "SO-Mamba, weights bbbbbbbb"]
     longer = [*pair[:1], measured("so_mamba", weights="b", epochs=2.0)]
     assert distinct_names(longer) == ["SO-Mamba, 1 epoch", "SO-Mamba, 2 epochs"]
+
+
+def test_one_is_not_several():
+    assert [counted(number, "case") for number in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]

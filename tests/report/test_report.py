@@ -1,16 +1,14 @@
 """The report says where its numbers come from, and is the same for the same sources."""
 
-import dataclasses
-
 import pytest
 
-from evaluation.made_gallery import write_gallery
-from report.made_leakage import leakage_rows
-from report.made_rows import rows
-from report.made_run import made_run, taken
-from somamba.evaluation.rows import write_rows
+from results.made_gallery import write_gallery
+from results.made_leakage import leakage_rows
+from results.made_rows import changed, rows
+from results.made_run import made_run, taken
 from somamba.report.report import build_report
 from somamba.report.sources import Sources
+from somamba.results.scores import write_scores
 
 CONFIG = """
 recipe: {model: so_mamba, note: "<script>1</script>"}
@@ -24,7 +22,7 @@ training_cases: 80
 @pytest.fixture
 def sources(tmp_path):
     write_gallery(tmp_path / "kept")
-    write_rows(tmp_path / "rows.csv", [*rows("unet", "acdc", 4, psnr=(1, 2)), *rows("lmo", "acdc", 4, psnr=(3, 5))])
+    write_scores(tmp_path / "rows.csv", [*rows("unet", "acdc", 4, psnr=(1, 2)), *rows("lmo", "acdc", 4, psnr=(3, 5))])
     return taken(tmp_path / "kept", tmp_path / "rows.csv", made_run(tmp_path / "run", config=CONFIG))
 
 
@@ -60,8 +58,8 @@ def test_provenance_is_complete(sources):
 
 
 def test_no_text_of_a_file_becomes_a_script(sources):
-    hostile = [dataclasses.replace(row, method="</script><script>alert(1)</script>") for row in rows("x", "acdc", 8)]
-    sources.rows += hostile
+    hostile = [changed(row, method="</script><script>alert(1)</script>") for row in rows("x", "acdc", 8)]
+    sources.scores += hostile
     page = build_report(sources, title="<script>", made_by={"<script>": "<script>"})
     assert page.count("<script") == 2  # the data and our own
     assert "patient\\u003cb\\u003e2" in page
@@ -73,6 +71,6 @@ def test_the_same_sources_give_the_same_bytes(sources):
 
 def test_the_headline_is_the_gain_over_zero_filling():
     ours = rows("so_mamba", "acdc", 4, psnr=(30, 32))
-    page = build_report(Sources(rows=[*rows("zero_filled", "acdc", 4, psnr=(25, 26)), *ours]))
+    page = build_report(Sources(scores=[*rows("zero_filled", "acdc", 4, psnr=(25, 26)), *ours]))
     assert ">31.00 dB<" in page
     assert ">+5.50 dB<" in page

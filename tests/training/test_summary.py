@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from somamba.errors import InputError
-from somamba.evaluation.rows import read_rows
+from somamba.results.scores import read_scores
 from somamba.training.standing import standing
 from somamba.training.summary import keep_summary, summarise, summary_table
 from somamba.training.sweep import prepare_runs, sweep
@@ -26,13 +26,13 @@ def half(data, tmp_path_factory):
 
 def test_a_line_says_what_the_run_reached(half):
     run = half[0]
-    row, done, rows = summarise(run, "somamba sweep x"), standing(run), read_rows(run.results)
-    assert (row.run, row.model, row.seed, row.minutes) == ("full", "so_mamba", 0, 0.002)
+    row, done, rows = summarise(run, "somamba sweep x"), standing(run), read_scores(run.results)
+    assert (row.run, row.subject.method, row.subject.seed, row.minutes) == ("full", "so_mamba", 0, 0.002)
     assert (row.steps, row.seconds) == (done.steps, done.seconds)
     assert row.slices_per_second == pytest.approx(4 * row.steps / row.seconds)
     assert row.seconds >= 0.12
     assert row.psnr == pytest.approx(sum(r.psnr for r in rows) / len(rows))
-    assert (row.parameters, row.cases, row.weights) == (run.parameters, 2, rows[0].weights)
+    assert (row.subject.parameters, row.cases, row.subject.weights) == (run.parameters, 2, rows[0].subject.weights)
 
 
 def test_the_file_has_the_finished_runs_only(half, tmp_path):
@@ -51,9 +51,17 @@ def test_nothing_finished_writes_nothing(half, tmp_path):
 def test_the_table_is_for_people_and_cuts_no_number(half):
     screen = io.StringIO()
     row = summarise(half[0], "x")
-    long = replace(row, run="content_residency_seed0_of_the_longer_sweep", parameters=105_429_602, seconds=3_700.0)
+    large = replace(row.subject, parameters=105_429_602)
+    long = replace(row, run="content_residency_seed0_of_the_longer_sweep", subject=large, seconds=3_700.0)
     Console(file=screen, width=80).print(summary_table([row, long]))
-    for words in ("full", f"{row.parameters:,}", "105,429,602", "1 h 01 min", f"{row.psnr:.2f}", f"{row.ssim:.3f}"):
+    for words in (
+        "full",
+        f"{row.subject.parameters:,}",
+        "105,429,602",
+        "1 h 01 min",
+        f"{row.psnr:.2f}",
+        f"{row.ssim:.3f}",
+    ):
         assert words in screen.getvalue()
     assert "…" not in screen.getvalue()
 

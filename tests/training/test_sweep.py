@@ -7,9 +7,9 @@ import pytest
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.evaluation.rows import read_rows, spread
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.trained import open_model
+from somamba.results.scores import read_scores, spread
 from somamba.training import sweep as module
 from somamba.training.journal import read_journal
 from somamba.training.standing import standing
@@ -61,10 +61,12 @@ def test_every_run_is_trained_and_measured_in_turn(swept):
 
 def test_the_rows_are_those_of_the_best_weights_on_all_validation_cases(swept):
     for run in swept[0]:
-        rows = read_rows(run.results)
+        rows = read_scores(run.results)
         trained = open_model(str(run.folder / "best"))
         found = summary(evaluate(trained.model, open_slices(run.recipe.data, "val")))
-        assert {(row.method, row.split, row.seed) for row in rows} == {(run.recipe.model, "val", run.recipe.seed)}
+        assert {(row.subject.method, row.setting.split, row.subject.seed) for row in rows} == {
+            (run.recipe.model, "val", run.recipe.seed)
+        }
         assert spread([row.psnr for row in rows]).mean == found["psnr"].mean
         assert rows[0].command == (
             f"somamba evaluate {run.folder.parent.name}/{run.name}/best --dataset acdc --data $DATA --split val "

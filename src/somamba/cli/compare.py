@@ -2,12 +2,14 @@
 
 from somamba.cli.output import say
 from somamba.cli.parsers.compare import parser
-from somamba.evaluation.rows import read_rows
-from somamba.report.statistics import compare, comparison_table
+from somamba.report.render.markdown import markdown
+from somamba.report.statistics import compare
+from somamba.report.tables.comparison import comparison_table
+from somamba.results.scores import read_scores
 
 
 def main(arguments: list[str]) -> None:
-    """Read rows, compare, print."""
+    """Read records, compare, print."""
     options = parser().parse_args(arguments)
-    rows = [row for path in options.files for row in read_rows(path)]
-    say(comparison_table(compare(rows, metrics=options.metric, seed=options.seed)), end="")
+    records = [record for path in options.files for record in read_scores(path)]
+    say(markdown(comparison_table(compare(records, metrics=options.metric, seed=options.seed))), end="")

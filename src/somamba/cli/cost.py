@@ -1,7 +1,6 @@
 """``somamba cost``: parameters, multiply-accumulates, seconds and memory of networks."""
 
 from argparse import Namespace
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -12,11 +11,13 @@ from somamba.cli.parsers.cost import parser
 from somamba.cli.progress import told_progress
 from somamba.errors import InputError
 from somamba.evaluation.cost import Cost, measure_cost
-from somamba.evaluation.cost_rows import CostRow, write_costs
-from somamba.evaluation.efficiency import Measured, measure_inference
-from somamba.evaluation.rows import read_rows
+from somamba.evaluation.efficiency import InferenceCost, measure_inference
 from somamba.models.zoo import MODELS, build
-from somamba.report.efficiency import check_results, efficiency_table
+from somamba.report.render.markdown import markdown
+from somamba.report.tables.efficiency import check_scores, efficiency_table
+from somamba.results.cost import CostRecord, write_costs
+from somamba.results.record import flat
+from somamba.results.scores import read_scores
 from somamba.runtime.provenance import commit, processor
 from somamba.runtime.threads import use_threads
 
@@ -29,33 +30,33 @@ def main(arguments: list[str]) -> None:
     if options.measure is None:
         options.measure = options.all
     use_threads(options.threads)
-    results = [row for path in options.results for row in read_rows(path)]
-    check_results(results)  # before what takes minutes
-    rows = _count(options)
+    scores = [record for path in options.results for record in read_scores(path)]
+    check_scores(scores)  # before what takes minutes
+    costs = _count(options)
     if options.csv is not None:
-        write_costs(options.csv, rows)
+        write_costs(options.csv, costs)
     if options.json:
-        say_json([asdict(row) for row in rows])
+        say_json([flat(cost) for cost in costs])
     else:
-        say(efficiency_table(rows, results), end="")
+        say(markdown(efficiency_table(costs, scores)), end="")
 
 
-def _count(options: Namespace) -> list[CostRow]:
+def _count(options: Namespace) -> list[CostRecord]:
     names = list(MODELS) if options.all else list(dict.fromkeys(options.models))
     console = make_console(stderr=True)
     watched = track(names, "Counting", console=console, transient=True, disable=not console.is_terminal)
     costs = {name: measure_cost(build(name).eval(), options.size) for name in watched}
-    measured: dict[str, Measured] = {}
+    measured: dict[str, InferenceCost] = {}
     if options.measure:
         with told_progress("inferences") as tell:
-            measured = measure_inference(names, options.size, repeats=options.repeats, on_run=tell)
+            measured = measure_inference(names, options.size, repeats=options.repeats, on_progress=tell)
     where = {"threads": torch.get_num_threads(), "processor": processor() if measured else "", "commit": commit()}
     where["command"] = _command(options)
-    return [_row(name, cost, options.size, measured.get(name), where) for name, cost in costs.items()]
+    return [_record(name, cost, options.size, measured.get(name), where) for name, cost in costs.items()]
 
 
 def _command(options: Namespace) -> str:
-    """What to type to get these rows again."""
+    """The command that gives these records again."""
     words = ["somamba cost", *(["--all"] if options.all else options.models), "--size", "{}x{}".format(*options.size)]
     words.append("--measure" if options.measure else "--no-measure")
     if options.measure:
@@ -63,8 +64,10 @@ def _command(options: Namespace) -> str:
     return " ".join(words)
 
 
-def _row(name: str, cost: Cost, size: tuple[int, int], measured: Measured | None, where: dict[str, Any]) -> CostRow:
-    return CostRow(
+def _record(
+    name: str, cost: Cost, size: tuple[int, int], measured: InferenceCost | None, where: dict[str, Any]
+) -> CostRecord:
+    return CostRecord(
         method=name,
         height=size[0],
         width=size[1],

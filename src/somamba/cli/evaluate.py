@@ -1,18 +1,19 @@
 """``somamba evaluate CHECKPOINT``: PSNR, SSIM and NMSE of a trained model on one split of a dataset."""
 
 from argparse import Namespace
-from dataclasses import asdict
 from typing import Any
 
-from somamba.cli.measurement import asked_examination
+from somamba.cli.model_options import asked_evaluation
 from somamba.cli.output import say, say_json
 from somamba.cli.parsers.evaluate import parser
 from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
-from somamba.evaluation.examination import Examination, Examined, examine
 from somamba.evaluation.gallery import GalleryRequest
-from somamba.evaluation.rows import write_rows
+from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
 from somamba.inference.trained import Trained, open_model
+from somamba.report.names import counted
+from somamba.results.record import flat
+from somamba.results.scores import write_scores
 from somamba.runtime.processes import World, joined
 from somamba.runtime.threads import use_threads
 
@@ -24,49 +25,50 @@ def main(arguments: list[str]) -> None:
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     trained = open_model(options.checkpoint)
-    examination = asked_examination(trained, options)
+    spec = asked_evaluation(trained, options)
     with joined(options.device) as world:
-        examined = _examine(trained, examination, options, world)
+        result = _evaluate(trained, spec, options, world)
         if world.leads:
-            if options.json:
-                say_json(_document(examined))
-            else:
-                say(describe(examined))
             if options.csv is not None:
-                write_rows(options.csv, examined.rows())
+                write_scores(options.csv, result.records())
+            if options.json:
+                say_json(_document(result))
+            else:
+                say(describe(result))
 
 
-def describe(examined: Examined) -> str:
-    """What is printed: mean and standard deviation over cases."""
-    results, config, split = examined.results, examined.dataset.config, examined.examination.split
-    slices, empty = sum(r.slices for r in results), sum(r.slices_left_out for r in results)
+def describe(result: EvaluationResult) -> str:
+    """The text that is printed: mean and standard deviation over cases."""
+    scores, setting = result.scores, result.spec.setting()
+    slices, empty = sum(one.slices for one in scores), sum(one.slices_left_out for one in scores)
     lines = [
-        f"{config.dataset} {split}, protocol {config.protocol}, {config.mask_kind} mask, x{config.acceleration:g} "
-        f"(realised x{results[0].sampled.realised_acceleration:.2f}): {len(results)} cases, {slices} slices"
-        + (f", {empty} empty slices left out" if empty else "")
+        f"{setting.dataset} {setting.split}, protocol {setting.protocol}, {setting.mask} mask, "
+        f"x{setting.acceleration:g} (realised x{scores[0].sampled.realised_acceleration:.2f}): "
+        f"{counted(len(scores), 'case')}, {counted(slices, 'slice')}"
+        + (f", {counted(empty, 'empty slice')} left out" if empty else "")
     ]
-    for name, (mean, std) in summary(results).items():
+    for name, (mean, std) in summary(scores).items():
         lines.append(f"  {name.upper():<5} {mean:.4f} ± {std:.4f}{UNITS.get(name, '')}")
     return "\n".join(lines)
 
 
-def _document(examined: Examined) -> dict[str, Any]:
-    """What ``--json`` prints: mean and standard deviation over cases, and the row of every case."""
-    means = {name: {"mean": mean, "std": std} for name, (mean, std) in summary(examined.results).items()}
-    return {"summary": means, "cases": [asdict(row) for row in examined.rows()]}
+def _document(result: EvaluationResult) -> dict[str, Any]:
+    """What ``--json`` prints: mean and standard deviation over cases, and the record of every case."""
+    means = {name: {"mean": mean, "std": std} for name, (mean, std) in summary(result.scores).items()}
+    return {"summary": means, "cases": [flat(record) for record in result.records()]}
 
 
-def _examine(trained: Trained, examination: Examination, options: Namespace, world: World) -> Examined:
+def _evaluate(trained: Trained, spec: EvaluationSpec, options: Namespace, world: World) -> EvaluationResult:
     keep = None
     if options.keep is not None:
         keep = GalleryRequest(folder=options.keep, cases=options.keep_cases, label=options.label)
     with told_progress("batches" if options.batch_size > 1 else "slices", leads=world.leads) as tell:
-        return examine(
+        return run_evaluation(
             trained,
-            examination,
+            spec,
             batch_size=options.batch_size,
             device=world.device,
             processes=world,
-            on_batch=tell,
+            on_progress=tell,
             keep=keep,
         )

@@ -7,14 +7,14 @@ from typing import Any
 from somamba.cli.output import say
 from somamba.cli.parsers.figure import parser
 from somamba.errors import InputError
-from somamba.evaluation.gallery_files import KeptCase, read_gallery
-from somamba.evaluation.leakage_rows import read_leakage
-from somamba.evaluation.stream_files import read_streams
 from somamba.report.figures.canvas import save_figure
 from somamba.report.figures.gates import gates_figure
 from somamba.report.figures.leakage import leakage_figure
 from somamba.report.figures.reconstructions import Box, reconstructions_figure
 from somamba.report.figures.streams import spectra_figure, streams_figure
+from somamba.results.gallery import KeptCase, read_gallery
+from somamba.results.leakage import read_leakage
+from somamba.results.streams import read_streams
 
 
 def main(arguments: list[str]) -> None:

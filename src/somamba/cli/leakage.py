@@ -1,13 +1,14 @@
 """``somamba leakage CHECKPOINT``: how much of the recurrent state and of its read-out is fast in space."""
 
-from somamba.cli.measurement import asked_examination
+from somamba.cli.model_options import asked_evaluation
 from somamba.cli.output import say
 from somamba.cli.parsers.leakage import parser
 from somamba.cli.progress import told_progress
 from somamba.data.slices import SliceDataset
-from somamba.evaluation.leakage import CaseLeakage, LeakageConfig, leakage_rows, measure_leakage
-from somamba.evaluation.leakage_rows import LeakageRow, by_cutoff, by_unit, write_leakage
+from somamba.evaluation.leakage import CaseLeakage, LeakageConfig, leakage_records, measure_leakage
 from somamba.inference.trained import Trained, open_model
+from somamba.report.names import counted
+from somamba.results.leakage import LeakageRecord, by_cutoff, by_unit, write_leakage
 from somamba.runtime.processes import World, joined
 from somamba.runtime.threads import use_threads
 
@@ -18,26 +19,28 @@ def main(arguments: list[str]) -> None:
     use_threads(options.threads)
     config = LeakageConfig(cutoffs=tuple(options.cutoff), radius=options.radius, backend=options.backend)
     trained = open_model(options.checkpoint)
-    asked = asked_examination(trained, options)
+    asked = asked_evaluation(trained, options)
     with joined(options.device) as world:
         dataset = asked.slices()
         results = _measure(trained, dataset, config, world)
         if world.leads:
             command = asked.command("leakage", *_words(config))
-            rows = leakage_rows(results, dataset, config, asked.provenance(trained, dataset, command))
-            say(describe(rows))
+            records = leakage_records(results, dataset, config, asked.provenance(trained, dataset, command))
             if options.csv is not None:
-                write_leakage(options.csv, rows)
+                write_leakage(options.csv, records)
+            say(describe(records))
 
 
-def describe(rows: list[LeakageRow]) -> str:
-    """What is printed: the numbers of Table 5, then unit by unit."""
-    first = rows[0]
-    slices = sum({row.case: row.slices for row in rows}.values())
-    averages, units = by_cutoff(rows), by_unit(rows)
+def describe(records: list[LeakageRecord]) -> str:
+    """The text that is printed: the numbers of Table 5, then unit by unit."""
+    first = records[0]
+    setting = first.setting
+    slices = sum({record.case: record.slices for record in records}.values())
+    averages, units = by_cutoff(records), by_unit(records)
     lines = [
-        f"{first.dataset} {first.split}, protocol {first.protocol}, {first.mask} mask, x{first.acceleration:g} "
-        f"(realised x{first.realised_acceleration:.2f}): {first.cases} cases, {slices} slices, {first.units} units; "
+        f"{setting.dataset} {setting.split}, protocol {setting.protocol}, {setting.mask} mask, "
+        f"x{setting.acceleration:g} (realised x{first.sampled.realised_acceleration:.2f}): "
+        f"{counted(first.cases, 'case')}, {counted(slices, 'slice')}, {counted(first.units, 'unit')}; "
         f"rho = 1 at the {first.radius}"
     ]
     for cutoff, (hleak, rleak, eta) in averages.items():
@@ -56,7 +59,7 @@ def describe(rows: list[LeakageRow]) -> str:
 def _measure(trained: Trained, dataset: SliceDataset, config: LeakageConfig, world: World) -> list[CaseLeakage]:
     model = trained.model.to(world.device)
     with told_progress("units", leads=world.leads) as tell:
-        return measure_leakage(model, dataset, config, device=world.device, processes=world, on_unit=tell)
+        return measure_leakage(model, dataset, config, device=world.device, processes=world, on_progress=tell)
 
 
 def _words(config: LeakageConfig) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from somamba.errors import InputError
 from somamba.report.report import SLICES, TITLE, build_report
 from somamba.report.sources import gather
 from somamba.runtime.provenance import code_record
-from somamba.training.journal import read_journal
 
 
 def main(arguments: list[str]) -> None:
@@ -19,7 +18,7 @@ def main(arguments: list[str]) -> None:
     options = parser().parse_args(arguments)
     if options.slices < 1:
         raise InputError(f"--slices {options.slices} shows nothing; give 1 or more.")
-    sources = gather(options.sources, read_journal=read_journal)
+    sources = gather(options.sources)
     code = code_record()
     made_by = {
         "command": _command(options),
@@ -32,7 +31,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _command(options: Namespace) -> str:
-    """What to type to make the page again; where files lie on this machine is nobody's business."""
+    """What to type to make the page again; folders of this machine are left out."""
     paths = [Path(*path.parts[-2:]) if path.is_absolute() else path for path in options.sources]
     words = [*map(str, paths), "-o", options.output.name]
     words += ["--title", options.title] if options.title != TITLE else []

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from somamba.cli.measurement import asked_examination
+from somamba.cli.model_options import asked_evaluation
 from somamba.cli.output import say
 from somamba.cli.parsers.streams import parser
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
-from somamba.evaluation.stream_files import write_streams
 from somamba.evaluation.streams import record
 from somamba.inference.trained import open_model
+from somamba.results.streams import write_streams
 from somamba.runtime.processes import joined
 from somamba.runtime.threads import use_threads
 
@@ -19,13 +19,14 @@ def main(arguments: list[str]) -> None:
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     trained = open_model(options.checkpoint)
-    asked = asked_examination(trained, options)
+    asked = asked_evaluation(trained, options)
     with joined(options.device) as world:
         trained.model.to(world.device)
         dataset = replace(asked, limit_cases=1).slices(only=options.case)
         index = _position(dataset, options.slice)
         words = ("--case", dataset.cases[0].id, "--slice", str(dataset.cases[0].slices[index]))
-        recorded = record(trained, dataset, index, split=asked.split, command=asked.command("streams", *words))
+        command = asked.command("streams", *words)
+        recorded = record(trained, dataset, index, setting=asked.setting(), command=command)
         if world.leads:
             write_streams(options.output, recorded)
             facts = recorded.facts

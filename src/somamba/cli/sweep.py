@@ -13,11 +13,11 @@ from somamba.cli.parsers.sweep import parser
 from somamba.cli.train import RESUMABLE
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
+from somamba.results.journal import Event
 from somamba.runtime.processes import announced_size
 from somamba.training.board import Board, live_board, plain_board
 from somamba.training.display import duration
 from somamba.training.grid import Grid, read_grid
-from somamba.training.journal import Event
 from somamba.training.standing import Run, standing
 from somamba.training.summary import keep_summary, summary_table
 from somamba.training.sweep import Ending, Watcher, prepare_runs, sweep

@@ -1,30 +1,33 @@
 """``somamba table``: result files as a table like the paper's."""
 
+from argparse import Namespace
+from pathlib import Path
+
 from somamba.cli.output import say
 from somamba.cli.parsers.table import LEAKAGE, SWEEP, parser
-from somamba.errors import InputError
-from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
-from somamba.evaluation.rows import holds, read_rows
-from somamba.evaluation.sweep_rows import read_sweep
-from somamba.report.formats import FORMATS
-from somamba.report.leakage_table import LEAKAGE_FORMATS, build_leakage_table
-from somamba.report.tables import build_table
-from somamba.report.trainings import trainings_table
+from somamba.report.render import FORMATS
+from somamba.report.table import Table
+from somamba.report.tables.leakage import leakage_table
+from somamba.report.tables.scores import score_table
+from somamba.report.tables.sweep import sweep_table
+from somamba.results.leakage import LeakageRecord, read_leakage
+from somamba.results.record import holds
+from somamba.results.scores import read_scores
+from somamba.results.sweep import read_sweep
 
 
 def main(arguments: list[str]) -> None:
-    """Read rows, arrange them, print."""
+    """Read records, arrange them, print."""
     options = parser().parse_args(arguments)
-    if options.layout == LEAKAGE:
-        leaked = [path for path in options.files if holds(path, LeakageRow)]
-        scored = [row for path in options.files if path not in leaked for row in read_rows(path)]
-        found = build_leakage_table([row for path in leaked for row in read_leakage(path)], scored)
-        say(LEAKAGE_FORMATS[options.format](found), end="")
-        return
+    say(FORMATS[options.format](_table(options)), end="")
+
+
+def _table(options: Namespace) -> Table:
+    files: list[Path] = options.files
     if options.layout == SWEEP:
-        if options.format != "markdown":
-            raise InputError("Layout sweep is written in Markdown only; its files are CSV already.")
-        say(trainings_table([row for path in options.files for row in read_sweep(path)]), end="")
-        return
-    rows = [row for path in options.files for row in read_rows(path)]
-    say(FORMATS[options.format](build_table(rows, layout=options.layout, metrics=options.metrics)), end="")
+        return sweep_table([record for path in files for record in read_sweep(path)])
+    leaked = [path for path in files if options.layout == LEAKAGE and holds(path, LeakageRecord)]
+    scores = [record for path in files if path not in leaked for record in read_scores(path)]
+    if options.layout == LEAKAGE:
+        return leakage_table([record for path in leaked for record in read_leakage(path)], scores)
+    return score_table(scores, layout=options.layout, metrics=options.metrics)

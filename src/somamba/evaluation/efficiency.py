@@ -1,4 +1,4 @@
-"""Seconds and memory of one inference with each of several networks, measured here and now.
+"""Seconds and memory of one inference with each of several networks, measured on this machine.
 
 The networks run in turn on random measurements of the same size, the best of several counts. Memory is what one
 inference adds to the resident set of a process of its own at its peak, weights not counted.
@@ -27,16 +27,16 @@ Network = TypeVar("Network", bound=nn.Module)
 Result = TypeVar("Result")
 
 
-class Measured(NamedTuple):
-    """One inference with one network."""
+class InferenceCost(NamedTuple):
+    """Time and memory of one inference with one network."""
 
     seconds: float
     megabytes: float
-    """0 where the system does not tell: only Linux does."""
+    """0 on systems other than Linux, which do not report it."""
 
 
 def awake(model: Network) -> Network:
-    """The same network with every parameter that starts at zero moved away from it: nothing is trivially exact."""
+    """The same network with every parameter that starts at zero moved away from it, so that every branch computes."""
     generator = torch.Generator().manual_seed(0)
     for parameter in model.parameters():
         if not parameter.any():
@@ -52,7 +52,7 @@ def random_measurement(size: tuple[int, int]) -> tuple[Tensor, LinearOperator]:
 
 
 def inference(model: Reconstructor, size: tuple[int, int]) -> Callable[[], Tensor]:
-    """One reconstruction, to be called."""
+    """A function that makes one reconstruction."""
     y, A = random_measurement(size)
 
     def task() -> Tensor:
@@ -74,15 +74,15 @@ def measure_inference(
     size: tuple[int, int],
     *,
     repeats: int = 3,
-    on_run: Callable[[int, int], None] = lambda _done, _all: None,
-) -> dict[str, Measured]:
+    on_progress: Callable[[int, int], None] = lambda _done, _count: None,
+) -> dict[str, InferenceCost]:
     """Time the networks in turn, then weigh each in a child; with the threads this process has.
 
     Args:
-        names: Of the networks.
+        names: Names of the networks.
         size: Height and width of the image.
-        repeats: Of the timing, the best counts.
-        on_run: Told after every inference how many are done, and how many there are.
+        repeats: Number of timed inferences with each network; the fastest counts.
+        on_progress: Called after every inference with the number done and the number of all.
     """
     weighable = can_weigh()
     done, total = count(1), len(names) * (repeats + 1 + weighable)  # one round to warm up, one to weigh
@@ -90,7 +90,7 @@ def measure_inference(
     def told(task: Callable[[], Result]) -> Callable[[], Result]:
         def run() -> Result:
             result = task()
-            on_run(next(done), total)
+            on_progress(next(done), total)
             return result
 
         return run
@@ -98,4 +98,4 @@ def measure_inference(
     seconds = alternate({name: told(inference(awake(build(name)), size)) for name in names}, repeats)
     code = "from somamba.evaluation.efficiency import memory_of; print(memory_of({!r}, {!r}))"
     weigh = {name: told(partial(in_child, code.format(name, size), torch.get_num_threads())) for name in names}
-    return {name: Measured(seconds[name], weigh[name]() if weighable else 0.0) for name in names}
+    return {name: InferenceCost(seconds[name], weigh[name]() if weighable else 0.0) for name in names}

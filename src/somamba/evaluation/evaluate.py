@@ -1,11 +1,10 @@
-"""Slices to scores, scores to the mean of a case, cases to rows.
+"""Slices to scores, scores to the mean of a case, cases to records.
 
-Work is shared between processes by whole batches, and a batch is the same whoever computes it: any number of processes
+Work is shared between processes by whole batches, and a batch is the same in every process: any number of processes
 gives the same numbers, and every slice is scored exactly once.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -16,10 +15,12 @@ from somamba.data.order import evaluation_shard
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores, score
-from somamba.evaluation.rows import Row, Spread, check_cases, spread
-from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
+from somamba.evaluation.sampling import FACTS, over_slices, sampled
 from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
+from somamba.results.averages import Spread, spread
+from somamba.results.scores import ScoreRecord, check_cases
+from somamba.results.setting import Provenance, Sampled
 from somamba.runtime.processes import ALONE, Processes
 from somamba.shapes import CoilImages
 
@@ -34,20 +35,6 @@ class CaseScores(NamedTuple):
     sampled: Sampled
 
 
-@dataclass(frozen=True, kw_only=True)
-class Provenance:
-    """What a row says about the model and the evaluation; see `Row`."""
-
-    method: str
-    split: str
-    split_cases: int
-    epochs: float
-    seed: int
-    parameters: int
-    weights: str
-    command: str
-
-
 def evaluate(
     model: Reconstructor,
     dataset: SliceDataset,
@@ -55,20 +42,20 @@ def evaluate(
     batch_size: int = 1,
     device: torch.device | str = "cpu",
     processes: Processes = ALONE,
-    on_batch: Callable[[int, int], None] = lambda _done, _all: None,
+    on_progress: Callable[[int, int], None] = lambda _done, _count: None,
     on_slice: Callable[[int, Tensor, Scores], None] = lambda _index, _image, _scores: None,
 ) -> list[CaseScores]:
     """Score every slice and average within cases.
 
     Args:
-        model: In evaluation mode, on ``device``.
+        model: The model, in evaluation mode, on ``device``.
         dataset: The slices.
-        batch_size: Slices computed together; only slices of one case share a batch.
-        device: Where the model is.
-        processes: Who shares the work; all of them return the same result.
-        on_batch: Told after every batch of this process how many are done, and how many it has.
-        on_slice: Given the number of every slice of this process, its images (coils, y, x) as the model returned them,
-            on the CPU, and its scores.
+        batch_size: Number of slices computed together; only slices of one case share a batch.
+        device: Device of the model.
+        processes: The processes that share the work; all of them return the same result.
+        on_progress: Called after every batch of this process with the number of batches done and the number it has.
+        on_slice: Called for every slice of this process with its number, its images (coils, y, x) as the model returned
+            them, on the CPU, and its scores.
 
     Raises:
         InputError: a reconstruction is not finite; the message names case and slice.
@@ -87,8 +74,8 @@ def evaluate(
             on_slice(index, images[row], found)
             scores[index] = torch.tensor(found, dtype=torch.float64)
             facts[index] = torch.tensor([*sampled(batch.mask[row, 0]), 1])
-        on_batch(done, len(mine))
-    # Each slice is zero everywhere but where it was computed, so these sums are exact.
+        on_progress(done, len(mine))
+    # A slice is zero in all processes but the one that computed it, so these sums are exact.
     scores, facts = processes.total(scores), processes.total(facts)
     if not bool((facts[:, FACTS] == 1).all()):
         raise InputError("Some slices were scored twice or not at all; start all processes with the same data.")
@@ -97,7 +84,7 @@ def evaluate(
 
 @torch.no_grad()
 def reconstruct(model: Reconstructor, batch: Batch) -> CoilImages:
-    """What a model makes of a batch, on the CPU; refused where it is not finite."""
+    """The images that a model makes of a batch, on the CPU; refused if they are not finite."""
     images: CoilImages = model(batch.y, batch.A).cpu()
     finite = torch.view_as_real(images).isfinite().flatten(start_dim=1).all(dim=1)
     if not bool(finite.all()):
@@ -108,28 +95,28 @@ def reconstruct(model: Reconstructor, batch: Batch) -> CoilImages:
 
 
 def magnitude(images: CoilImages, *, protocol: str) -> Tensor:
-    """What is compared with the target, (batch, 1, y, x): the magnitude, in protocol ``magnitude`` cut to [0, 1]."""
+    """The magnitude (batch, 1, y, x) that is compared with the target; protocol ``magnitude`` cuts it to [0, 1]."""
     merged = root_sum_of_squares(images)
     return merged.clamp(0, 1) if protocol == "magnitude" else merged
 
 
-def rows_of(results: Sequence[CaseScores], dataset: SliceDataset, about: Provenance) -> list[Row]:
-    """One row for each case of the dataset; refused where a case is missing or double."""
+def score_records(results: Sequence[CaseScores], dataset: SliceDataset, about: Provenance) -> list[ScoreRecord]:
+    """One record for each case of the dataset; refused if a case is missing or double.
+
+    Args:
+        results: What `evaluate` returned.
+        dataset: The slices that were evaluated.
+        about: What all records say about the model and the evaluation.
+    """
     check_cases([result.case for result in results], [case.id for case in dataset.cases])
-    config = dataset.config
     return [
-        Row(
+        ScoreRecord(
             **vars(about),
             **result.scores._asdict(),
-            **result.sampled._asdict(),
-            dataset=config.dataset,
-            protocol=config.protocol,
-            mask=config.mask_kind,
-            acceleration=float(config.acceleration),
+            sampled=result.sampled,
             case=result.case,
             slices=result.slices,
             slices_left_out=result.slices_left_out,
-            cases=len(results),
         )
         for result in results
     ]

@@ -1,4 +1,4 @@
-"""Keeps the reconstructions of the first cases of an evaluation in a gallery, see `gallery_files` for the files.
+"""Keeps the reconstructions of the first cases of an evaluation in a gallery; `somamba.results.gallery` has the files.
 
 A gallery compares methods slice by slice, so all of them must have been given the same: a folder that holds another
 measurement of a case, or another method under the same label, is refused before anything is computed.
@@ -17,21 +17,21 @@ from torch import Tensor
 from somamba.data.cache import PreparedCase
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
-from somamba.evaluation.evaluate import CaseScores, Provenance, magnitude
-from somamba.evaluation.gallery_files import (
-    MEASUREMENT,
-    Measurement,
-    MeasurementFacts,
-    MethodFacts,
-    read_facts,
-    safe_name,
-    write_measurement,
-    write_method,
-)
+from somamba.evaluation.evaluate import CaseScores, magnitude
 from somamba.evaluation.metrics import Scores, score
 from somamba.inference.trained import Trained
 from somamba.options import check_at_least
 from somamba.physics.coils import root_sum_of_squares
+from somamba.results.gallery import (
+    KeptMeasurement,
+    MeasurementFacts,
+    MethodFacts,
+    read_kept,
+    safe_name,
+    write_measurement,
+    write_method,
+)
+from somamba.results.setting import Provenance
 from somamba.runtime.processes import ALONE, Processes
 from somamba.runtime.provenance import code_record
 
@@ -40,13 +40,13 @@ CASES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class GalleryRequest:
-    """What is to be kept, and where."""
+    """The images that an evaluation keeps, and the folder for them."""
 
     folder: Path
     cases: int = CASES
-    """The first so many of the evaluation."""
+    """Number of cases to keep, the first ones of the evaluation."""
     label: str | None = None
-    """How figures call the method; by default the name of the model."""
+    """Name of the method in figures; by default the name of the model."""
 
     def __post_init__(self) -> None:
         check_at_least(self, cases=1)
@@ -61,9 +61,9 @@ class _Kept:
     case: PreparedCase
     indices: range
     """Its slices in the dataset."""
-    measurement: Measurement
+    measurement: KeptMeasurement
     coils: int
-    """Images of a slice that are merged."""
+    """Number of images of a slice that are merged."""
     images: Tensor
     """(slices, y, x) complex, filled while the evaluation runs."""
 
@@ -74,13 +74,12 @@ class _Kept:
         return hashlib.sha256(values.tobytes()).hexdigest()[:16]
 
 
-class Keeper:
+class GalleryWriter:
     """Takes the slices of an evaluation as they are computed, and writes those of the first cases at its end."""
 
     def __init__(self, request: GalleryRequest, dataset: SliceDataset, trained: Trained) -> None:
         """Measure the cases to be kept, and make sure that the folder can take them."""
         self.folder = request.folder
-        self.config = dataset.config
         self.trained = trained
         self.label = request.label or trained.name
         self.cases: list[_Kept] = []
@@ -99,7 +98,7 @@ class Keeper:
 
     def write(self, results: Sequence[CaseScores], about: Provenance, processes: Processes = ALONE) -> None:
         """Collect the slices of all processes; the first one writes them."""
-        # Each slice is zero everywhere but where it was computed, so these sums are exact.
+        # A slice is zero in all processes but the one that computed it, so these sums are exact.
         images = [torch.view_as_complex(processes.total(torch.view_as_real(kept.images))) for kept in self.cases]
         scores = processes.total(self.scores)
         if processes.rank > 0:
@@ -112,33 +111,30 @@ class Keeper:
 
     def _check(self, kept: _Kept) -> None:
         folder = self.folder / safe_name(kept.case.id)
-        if (path := folder / f"{MEASUREMENT}.json").exists():
-            there = read_facts(path, MeasurementFacts)
-            if (there.case, there.digest) != (kept.case.id, kept.measurement.digest()):
-                raise InputError(
-                    f"{folder} keeps case {there.case!r} of {there.dataset} measured otherwise ({there.mask} mask, "
-                    f"x{there.acceleration:g}); methods are compared on equal measurements only. Name another folder."
-                )
-        if (path := folder / f"{safe_name(self.label)}.json").exists():
-            method = read_facts(path, MethodFacts)
-            if (method.model, method.weights) != (self.trained.name, self.trained.weights):
-                raise InputError(
-                    f"{folder} already keeps other weights as {self.label!r} (a {method.model}); give these a name of "
-                    "their own with --label."
-                )
+        there, method = read_kept(folder, self.label)
+        if there is not None and (there.case, there.digest) != (kept.case.id, kept.measurement.digest()):
+            where = there.setting
+            raise InputError(
+                f"{folder} keeps case {there.case!r} of {where.dataset} measured otherwise ({where.mask} mask, "
+                f"x{where.acceleration:g}); methods are compared on equal measurements only. Name another folder."
+            )
+        mine = (self.trained.name, self.trained.weights)
+        if method is not None and (method.subject.method, method.subject.weights) != mine:
+            raise InputError(
+                f"{folder} already keeps other weights as {self.label!r} (a {method.subject.method}); give these a "
+                "name of their own with --label."
+            )
 
     def _measurement_facts(self, kept: _Kept, result: CaseScores, about: Provenance) -> MeasurementFacts:
-        config, code = self.config, code_record()
-        shown = magnitude(torch.from_numpy(kept.measurement.zero_filled)[:, None], protocol=config.protocol)[:, 0]
+        code = code_record()
+        shown = magnitude(torch.from_numpy(kept.measurement.zero_filled)[:, None], protocol=about.setting.protocol)[
+            :, 0
+        ]
         scores = [score(image, target) for image, target in zip(shown, kept.measurement.target, strict=True)]
         return MeasurementFacts(
-            dataset=config.dataset,
-            split=about.split,
+            setting=about.setting,
+            sampled=result.sampled,
             case=kept.case.id,
-            protocol=config.protocol,
-            mask=config.mask_kind,
-            **result.sampled._asdict(),
-            acceleration=float(config.acceleration),
             coils=kept.coils,
             digest=kept.measurement.digest(),
             data_fingerprint=kept.fingerprint,
@@ -152,13 +148,9 @@ class Keeper:
         config = self.trained.config
         metrics = {name: tuple(column) for name, column in zip(Scores._fields, scores.T.tolist(), strict=True)}
         return MethodFacts(
+            subject=about.subject,
             label=self.label,
-            model=self.trained.name,
-            weights=about.weights,
-            epochs=about.epochs,
             steps=int(config.get("step", 0)),
-            seed=about.seed,
-            parameters=about.parameters,
             **metrics,
             recipe=dict(config.get("recipe", {})),
             code=dict(config.get("code", {})),
@@ -168,12 +160,12 @@ class Keeper:
 
 
 def _measured(dataset: SliceDataset, case: PreparedCase, indices: range) -> _Kept:
-    """Measure the slices of a case again: the same draws give the same values, whoever asks."""
+    """Measure the slices of a case again: the same seeds give the same values."""
     batches = [dataset.batch([index]) for index in indices]
     zero_filled = [batch.A.adjoint(batch.y)[0] for batch in batches]
     target = torch.cat([batch.target[:, 0] for batch in batches])
     masks = torch.cat([batch.mask[:, 0].expand(-1, *target.shape[1:]) for batch in batches])
-    measurement = Measurement(
+    measurement = KeptMeasurement(
         target=target.numpy(),
         zero_filled=torch.stack([_merged(images) for images in zero_filled]).numpy(),
         mask=(masks[:1] if bool((masks == masks[:1]).all()) else masks).numpy(),

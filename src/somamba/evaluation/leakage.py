@@ -6,7 +6,7 @@ HLeak   L_r of H, the states of all tokens        RLeak  L_r of S, the read-out 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float64
@@ -15,14 +15,14 @@ from torch import Tensor
 from somamba.data.order import evaluation_shard
 from somamba.data.slices import SliceDataset
 from somamba.errors import ConfigError, InputError
-from somamba.evaluation.evaluate import Provenance
-from somamba.evaluation.leakage_rows import EPSILON, LeakageRow, Levels
-from somamba.evaluation.rows import check_cases
-from somamba.evaluation.sampling import FACTS, Sampled, over_slices, sampled
+from somamba.evaluation.sampling import FACTS, over_slices, sampled
 from somamba.evaluation.trace import LANES, ScanTrace, record_scans, traced_units
 from somamba.models.base import Reconstructor
 from somamba.options import check_at_least, check_words
 from somamba.physics.fourier import power_spectrum
+from somamba.results.leakage import EPSILON, LeakageRecord, Levels
+from somamba.results.scores import check_cases
+from somamba.results.setting import Provenance, Sampled
 from somamba.runtime.processes import ALONE, Processes
 from somamba.shapes import Grid
 
@@ -114,17 +114,17 @@ def measure_leakage(
     *,
     device: torch.device | str = "cpu",
     processes: Processes = ALONE,
-    on_unit: Callable[[int, int], None] = lambda _done, _all: None,
+    on_progress: Callable[[int, int], None] = lambda _done, _count: None,
 ) -> list[CaseLeakage]:
     """Reconstruct every slice and measure every unit on the way; mean over the slices of each case.
 
     Args:
         model: SO-Mamba or one of its variants, in evaluation mode, on ``device``.
-        dataset: The slices; computed one at a time.
+        dataset: The slices; they are computed one at a time.
         config: What is measured.
-        device: Where the model is.
-        processes: Who shares the work; all of them return the same result.
-        on_unit: Told after every unit of every slice of this process how many are done, and how many it has.
+        device: Device of the model.
+        processes: The processes that share the work; all of them return the same result.
+        on_progress: Called after every unit of every slice of this process with the number done and the number it has.
 
     Raises:
         InputError: no SO-Mamba unit, a state or read-out that is not finite, or processes with different data.
@@ -141,7 +141,7 @@ def measure_leakage(
         def keep(trace: ScanTrace, index: int = index, done: int = done) -> None:
             values[index, trace.unit] = trace_leakage(trace, config)[0].cpu()
             facts[index, FACTS + trace.unit] += 1
-            on_unit(done * units + trace.unit + 1, len(mine) * units)
+            on_progress(done * units + trace.unit + 1, len(mine) * units)
 
         with torch.no_grad(), record_scans(model, keep):
             moved = batch.to(device)
@@ -149,38 +149,36 @@ def measure_leakage(
         if not bool(values[index].isfinite().all()):
             name = f"Case {batch.case_ids[0]!r}, slice {batch.slices[0]}"
             raise InputError(f"{name}: a state or read-out has values that are not finite; leakage is not defined.")
-    # Each slice is zero everywhere but where it was computed, so these sums are exact.
+    # A slice is zero in all processes but the one that computed it, so these sums are exact.
     values, facts = processes.total(values), processes.total(facts)
     if not bool((facts[:, FACTS:] == 1).all()):
         raise InputError("Some slices were measured twice or not at all; start all processes with the same data.")
     return _by_case(dataset, values, facts)
 
 
-def leakage_rows(
+def leakage_records(
     results: Sequence[CaseLeakage], dataset: SliceDataset, config: LeakageConfig, about: Provenance
-) -> list[LeakageRow]:
-    """One row for each case, unit and cutoff; refused where a case is missing or double."""
+) -> list[LeakageRecord]:
+    """One record for each case, unit and cutoff; refused if a case is missing or double.
+
+    Args:
+        results: What `measure_leakage` returned.
+        dataset: The slices that were measured.
+        config: What was measured.
+        about: What all records say about the model and the measurement.
+    """
     check_cases([result.case for result in results], [case.id for case in dataset.cases])
-    measured: dict[str, Any] = {
-        **vars(about),
-        "dataset": dataset.config.dataset,
-        "protocol": dataset.config.protocol,
-        "mask": dataset.config.mask_kind,
-        "acceleration": float(dataset.config.acceleration),
-        "radius": config.radius,
-        "cases": len(results),
-    }
     return [
-        LeakageRow(
-            **measured,
-            **result.sampled._asdict(),
+        LeakageRecord(
+            **vars(about),
+            sampled=result.sampled,
+            radius=config.radius,
             case=result.case,
             slices=result.slices,
             unit=number,
             units=len(result.units),
             cutoff=float(cutoff),
-            hleak=levels.hleak,
-            rleak=levels.rleak,
+            **levels._asdict(),
             eta=levels.eta,
         )
         for result in results

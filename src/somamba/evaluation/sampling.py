@@ -1,25 +1,18 @@
-"""How the slices of a case were sampled: which mask, and how much of k-space it took.
+"""How the slices of a case were sampled: which mask, and which share of k-space it measured.
 
-Numbers of one slice are integers in a tensor, because several processes share the slices and sums are how they meet.
+The facts of a slice are stored as an int64 row, so that the results of several processes can be combined by a sum.
 """
 
 import hashlib
-from typing import NamedTuple
 
 from jaxtyping import Int64
 from torch import Tensor
 
 from somamba.physics.masks import SamplingMask
+from somamba.results.setting import Sampled
 
 FACTS = 3
-"""Numbers that `sampled` has for a slice."""
-
-
-class Sampled(NamedTuple):
-    """What a row says about the masks of a case; see `somamba.evaluation.rows.Row`."""
-
-    mask_digest: str
-    realised_acceleration: float
+"""Number of facts that `sampled` returns for a slice."""
 
 
 def sampled(pattern: Tensor) -> tuple[int, int, int]:
@@ -30,7 +23,7 @@ def sampled(pattern: Tensor) -> tuple[int, int, int]:
 
 
 def over_slices(facts: Int64[Tensor, "slices facts"]) -> Sampled:
-    """The slices of a case together: their common mask, or a digest of all where every slice has its own."""
+    """The slices of a case together: the digest of their common mask, or of all masks if slices have their own."""
     digests = list(dict.fromkeys(f"{value % (1 << 64):016x}" for value in facts[:, 0].tolist()))
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
-    return Sampled(digest, int(facts[:, 2].sum()) / int(facts[:, 1].sum()))
+    return Sampled(mask_digest=digest, realised_acceleration=int(facts[:, 2].sum()) / int(facts[:, 1].sum()))

@@ -10,11 +10,14 @@ from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.evaluation.leakage import squared_radius
-from somamba.evaluation.stream_files import RecordedStreams, StreamFacts
+from somamba.evaluation.sampling import over_slices, sampled
+from somamba.evaluation.spec import subject
 from somamba.evaluation.trace import record_streams
 from somamba.inference.trained import Trained
 from somamba.models.so_mamba.router import Streams
 from somamba.physics.fourier import power_spectrum
+from somamba.results.setting import Setting
+from somamba.results.streams import RecordedStreams, StreamFacts
 from somamba.shapes import Grid
 
 
@@ -30,7 +33,7 @@ class _Seen:
         self.powers.append(radial_power(grid, min(grid.shape[1:3]) // 2).cpu())
 
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | tuple[None, None]:
-        """Pictures and spectra, nothing where no unit has this stream."""
+        """Pictures and spectra; None if no unit has this stream."""
         if not self.pictures:
             return None, None
         return torch.stack(self.pictures).float().numpy(), torch.stack(self.powers).float().numpy()
@@ -49,20 +52,20 @@ def radial_power(grid: Grid, rings: int) -> Float64[Tensor, " rings"]:
 
 
 def picture(grid: Grid) -> Float[Tensor, "rows columns"]:
-    """Root mean square over channels, each without its mean: a constant tells nothing about the slice."""
+    """Root mean square over channels, each without its mean, which says nothing about the slice."""
     varying = grid[0] - grid[0].mean(dim=(0, 1))
     return varying.square().mean(dim=-1).sqrt()
 
 
-def record(trained: Trained, dataset: SliceDataset, index: int, *, split: str, command: str) -> RecordedStreams:
-    """Reconstruct one slice, on the device of the model, and keep what the routers made of it.
+def record(trained: Trained, dataset: SliceDataset, index: int, *, setting: Setting, command: str) -> RecordedStreams:
+    """Reconstruct one slice, on the device of the model, and record both streams of every unit.
 
     Args:
         trained: SO-Mamba or one of its variants.
         dataset: Slices of the split.
-        index: Which of them.
-        split: Name of the split, for the record.
-        command: What to type to record it again.
+        index: Number of the slice in the dataset.
+        setting: What the record says about the data.
+        command: The command that records it again.
 
     Raises:
         InputError: the network has no SO-Mamba unit.
@@ -74,7 +77,7 @@ def record(trained: Trained, dataset: SliceDataset, index: int, *, split: str, c
         if streams.evidence is not None:
             evidence.add(streams.evidence)
 
-    batch, config = dataset.batch([index]), dataset.config
+    batch = dataset.batch([index])
     device = next((parameter.device for parameter in trained.model.parameters()), "cpu")
     with record_streams(trained.model, keep):
         images = reconstruct(trained.model, batch.to(device))
@@ -84,21 +87,15 @@ def record(trained: Trained, dataset: SliceDataset, index: int, *, split: str, c
     rings = carrier_power.shape[1]
     return RecordedStreams(
         facts=StreamFacts(
-            method=trained.name,
-            weights=trained.weights,
-            epochs=trained.epochs,
-            dataset=config.dataset,
-            split=split,
+            subject=subject(trained),
+            setting=setting,
+            sampled=over_slices(torch.tensor([sampled(batch.mask[0, 0])])),
             case=batch.case_ids[0],
             slice=batch.slices[0],
-            protocol=config.protocol,
-            mask=config.mask_kind,
-            acceleration=float(config.acceleration),
-            realised_acceleration=batch.mask.numel() / int(batch.mask.sum()),
             command=command,
         ),
         target=batch.target[0, 0].numpy(),
-        reconstruction=magnitude(images, protocol=config.protocol)[0, 0].numpy(),
+        reconstruction=magnitude(images, protocol=dataset.config.protocol)[0, 0].numpy(),
         radius=((np.arange(rings) + 0.5) / rings).astype(np.float32),
         carrier=carriers,
         evidence=evidences,

@@ -1,4 +1,4 @@
-"""How time is measured: alternating, best of several, so that what is compared has met the same weather."""
+"""Timing of several tasks in turn, best of several, so that all of them see the same machine load."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 def alternate(tasks: Mapping[str, Callable[[], object]], rounds: int, *, warm: bool = True) -> dict[str, float]:
     """Run the tasks in turn, ``rounds`` times after one round to ``warm`` up; return the best seconds of each.
 
-    In turn, because a noisy machine is slow for a while.
+    They run in turn because a noisy machine is slow for a while.
     """
     best = dict.fromkeys(tasks, float("inf"))
     if warm:

@@ -1,62 +1,75 @@
-"""Learning curves in a page: what the journals of runs say."""
+"""Learning curves as points: over steps, or over minutes if a budget of minutes ended the runs."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from somamba.report.charts import COLOURS, Series, line_chart
-from somamba.report.journals import (
-    SMOOTHING,
-    Event,
-    Point,
-    common_axis,
-    is_number,
-    losses,
-    running_mean,
-    validations,
-)
-from somamba.report.markup import Html, element
-from somamba.report.names import method_name
-from somamba.report.sources import TrainedRun
+from somamba.results.journal import Event
 
-MOST_POINTS = 300
-"""Of a line; more cannot be seen."""
+Point = tuple[float, float]
+
+SMOOTHING = 50
+"""Number of steps over which the loss is averaged; single steps see other slices and scatter."""
+STEPS, MINUTES = "step", "minutes of training"
 
 
-def learning_section(runs: Sequence[TrainedRun]) -> Html | None:
-    """Loss and validation PSNR along the training of all runs, or nothing where no step was taken."""
-    x = common_axis(run.events for run in runs)
-    means = [_series(place, run, thinned(running_mean(losses(run.events, x)))) for place, run in enumerate(runs)]
-    scores = [_series(place, run, validations(run.events, x), dots=True) for place, run in enumerate(runs)]
-    charts = []
-    if means := [one for one in means if one.points]:
-        y = f"training loss, mean of {SMOOTHING} steps"
-        charts.append(line_chart(means, x=x, y=y, about=_about(means, "training loss", x), log=True, start=0.0))
-    if scores := [one for one in scores if one.points]:
-        about = _about(scores, "PSNR on the validation cases", x)
-        charts.append(line_chart(scores, x=x, y="PSNR on the validation cases [dB]", about=about, start=0.0))
-    return element("div", *charts, class_="charts") if charts else None
+def common_axis(journals: Iterable[Sequence[Event]]) -> str:
+    """Minutes if all runs had a budget of them, so that curves end where the budget did; else steps."""
+    starts = [[event for event in events if event.get("event") == "start"] for events in journals]
+    timed = starts and all(found and all(start.get("timed") is True for start in found) for found in starts)
+    return MINUTES if timed else STEPS
 
 
-def thinned(points: Sequence[Point]) -> list[Point]:
-    """As many points as can be seen."""
-    stride = max(1, math.ceil(len(points) / MOST_POINTS))
-    # Counted from the end: the last mean is the one that is looked for.
-    return list(points[::-1][::stride][::-1])
+def losses(events: Sequence[Event], axis: str = STEPS) -> list[Point]:
+    """The loss of every step that was taken; a skipped step has none."""
+    return _points(events, "step", "loss", axis)
+
+
+def validations(events: Sequence[Event], axis: str = STEPS) -> list[Point]:
+    """PSNR of every validation."""
+    return _points(events, "validation", "psnr", axis)
+
+
+def running_mean(points: Sequence[Point]) -> list[Point]:
+    """Every value replaced by the mean of the last `SMOOTHING` values."""
+    total, means = 0.0, []
+    for place, (x, value) in enumerate(points):
+        total += value - (points[place - SMOOTHING][1] if place >= SMOOTHING else 0.0)
+        means.append((x, total / min(place + 1, SMOOTHING)))
+    return means
+
+
+def _points(events: Sequence[Event], kind: str, name: str, axis: str) -> list[Point]:
+    # A journal of another version may lack a name.
+    found = [event for event in events if event.get("event") == kind and is_number(event.get("step"))]
+    found = [event for event in found if is_number(event.get(name))]
+    if axis == STEPS:
+        return [(float(event["step"]), float(event[name])) for event in found]
+    clock = _clock(events)
+    return [(clock[event["step"]], float(event[name])) for event in found if event["step"] in clock]
+
+
+def _clock(events: Sequence[Event]) -> dict[int, float]:
+    """Minutes that all steps up to this one took, by step."""
+    total, clock = 0.0, {}
+    for event in events:
+        if event.get("event") == "step" and is_number(event.get("seconds")):
+            total += event["seconds"] / 60
+            clock[event["step"]] = total
+    return clock
 
 
 def span(events: Sequence[Event]) -> str:
-    """When a run began and ended, in universal time."""
+    """The time from the first event of a run to the last, in universal time; empty if it is not known."""
     times = [event["time"] for event in events if is_number(event.get("time"))]
-    ends = [f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}" for time in (times[0], times[-1])] if times else []
-    return f"{ends[0]} to {ends[1]} UTC" if ends else ""
+    try:
+        ends = [f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M}" for time in (times[0], times[-1])]
+    except (IndexError, OverflowError, OSError, ValueError):
+        return ""
+    return f"{ends[0]} to {ends[1]} UTC"
 
 
-def _series(place: int, run: TrainedRun, points: Sequence[Point], *, dots: bool = False) -> Series:
-    # Colours come again after a while, then with dashes.
-    return Series(name=method_name(run.name), points=points, colour=place % COLOURS, dashed=place >= COLOURS, dots=dots)
-
-
-def _about(series: Sequence[Series], what: str, x: str) -> str:
-    ends = [f"{one.name} ends at {one.points[-1][1]:.4g} ({x} {one.points[-1][0]:.4g})" for one in series]
-    return f"{what} over {x}: {'; '.join(ends)}."
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, int | float) and math.isfinite(value)

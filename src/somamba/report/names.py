@@ -1,7 +1,10 @@
-"""How methods and datasets are called, and the order in which methods stand: the paper's."""
+"""The names of methods and datasets, and the order of methods, as in the paper."""
 
 from collections.abc import Sequence
 from typing import Any
+
+from somamba.results.record import value_of
+from somamba.results.setting import Setting
 
 METHODS = {
     "zero_filled": "Zero-Filling",
@@ -28,34 +31,48 @@ METHODS = {
     "tied_interfaces": "tied B/C",
 }
 DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158", "acdc": "ACDC", "m4raw": "M4Raw"}
+SPLITS = {"val": "validation", "train": "training"}
+REFERENCE_METHOD = "so_mamba"
+"""The method that others are compared with."""
 _PLACES = {name: place for place, name in enumerate(METHODS)}
 
 
 def method_name(method: str) -> str:
-    """The paper's name; one it does not have is shown as it is."""
+    """The paper's name of a method; one it does not have is shown as it is."""
     return METHODS.get(method, method)
 
 
 def dataset_name(dataset: str) -> str:
-    """The same for a dataset."""
+    """The paper's name of a dataset; one it does not have is shown as it is."""
     return DATASETS.get(dataset, dataset)
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 case``, ``2 cases``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def place(setting: Setting) -> str:
+    """Dataset, acceleration and split, in the words of a heading."""
+    split = SPLITS.get(setting.split, setting.split)
+    return f"{dataset_name(setting.dataset)} ×{setting.acceleration:g}, {split}"
+
+
 def method_place(method: str) -> tuple[int, str]:
-    """To sort by: the paper's order, others after it by name."""
+    """The key that sorts methods in the paper's order, others after it by name."""
     return _PLACES.get(method, len(_PLACES)), method
 
 
 def distinct_names(measured: Sequence[Any], details: Sequence[str] = ("seed", "epochs", "weights")) -> list[str]:
-    """Names of methods; where one comes more than once, the details that differ tell which, as few as are needed.
+    """Names of methods; if one comes more than once, the details that differ are added, as few as are needed.
 
     Args:
-        measured: What has a ``method`` and the details.
+        measured: Records or keys of records that have a ``method`` and the details.
         details: Names of fields, tried in this order.
     """
-    names = [method_name(one.method) for one in measured]
+    names = [method_name(value_of(one, "method")) for one in measured]
     for detail in details:
-        values = [_shown(detail, getattr(one, detail)) for one in measured]
+        values = [_shown(detail, value_of(one, detail)) for one in measured]
         found: dict[str, set[str]] = {}
         for name, value in zip(names, values, strict=True):
             found.setdefault(name, set()).add(value)

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from somamba.report.document import document
 from somamba.report.figures.canvas import LETTERS, new_figure, plain
-from somamba.report.markup import element, joined
-from somamba.report.pixels import Numbers
-from somamba.report.sortable import Entry, Head, sortable_table
-from somamba.report.viewer import ViewerCase, ViewerImage, viewer
+from somamba.report.page.document import document
+from somamba.report.page.markup import element, joined
+from somamba.report.page.pixels import Numbers
+from somamba.report.page.viewer import ViewerCase, ViewerImage, viewer
+from somamba.report.render.html import html
+from somamba.report.table import Block, Column, Line, Table, number, text_cell
 
 MAGNIFIED = 5
 """How much brighter errors are drawn than the image."""
@@ -51,22 +52,17 @@ def panels_figure(reference: Numbers, panels: Sequence[Panel]) -> Any:
 
 def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summary: str, note: str) -> str:
     """A page with the scores and a viewer: one file, no network."""
-    heads = [Head("method"), Head("PSNR [dB]", "descending"), Head("SSIM", "descending"), Head("seconds")]
-    lines = [
-        [
-            Entry(panel.name),
-            Entry(f"{panel.psnr:.2f}", panel.psnr),
-            Entry(f"{panel.ssim:.4f}", panel.ssim),
-            Entry(f"{panel.seconds:.2f}", panel.seconds),
-        ]
+    columns = [Column(title="method"), Column(title="PSNR [dB]", first="descending")]
+    columns += [Column(title="SSIM", first="descending"), Column(title="seconds")]
+    lines: list[Line] = [
+        [text_cell(panel.name), number(panel.psnr, ".2f"), number(panel.ssim, ".4f"), number(panel.seconds, ".2f")]
         for panel in panels
     ]
+    table = html(Table(columns=columns, blocks=[Block(lines)]))
     images = [
         ViewerImage(label=panel.name, pixels=panel.image[None], psnr=[panel.psnr], ssim=[panel.ssim])
         for panel in panels
     ]
     header = element("header", element("h1", title), element("p", summary, class_="lead"))
-    body = element(
-        "main", sortable_table(heads, lines), viewer([ViewerCase(name=title, images=images, reference=reference[None])])
-    )
+    body = element("main", table, viewer([ViewerCase(name=title, images=images, reference=reference[None])]))
     return document(title, joined([header, body, element("footer", note)], "\n"))

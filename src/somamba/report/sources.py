@@ -1,7 +1,7 @@
-"""What a report is made of: run folders, result files, galleries and pictures, each recognised by what it holds."""
+"""The sources of a report: run folders, result files, galleries and pictures, each recognised by its content."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +9,15 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.durable import current
 from somamba.errors import InputError
-from somamba.evaluation.cost_rows import CostRow, read_costs
-from somamba.evaluation.gallery_files import KeptCase, is_gallery, read_gallery
-from somamba.evaluation.leakage_rows import LeakageRow, read_leakage
-from somamba.evaluation.rows import Row, holds, read_rows
-from somamba.evaluation.sweep_rows import SweepRow, read_sweep
-from somamba.report.journals import Event
 from somamba.report.names import method_place
+from somamba.results.cost import CostRecord, read_costs
+from somamba.results.gallery import KeptCase, is_gallery, read_gallery
+from somamba.results.journal import JOURNAL, Event, read_journal
+from somamba.results.leakage import LeakageRecord, read_leakage
+from somamba.results.record import holds
+from somamba.results.scores import ScoreRecord, read_scores
+from somamba.results.sweep import SweepRecord, read_sweep
 
-JOURNAL = "journal.jsonl"
 PNG = b"\x89PNG\r\n\x1a\n"
 WANTED = (
     "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage, cost or sweep, the "
@@ -27,19 +27,19 @@ WANTED = (
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedRun:
-    """What the folder of a training says; the weights are not touched."""
+    """The folder of a training; the weights are not read."""
 
     name: str
     events: Sequence[Event]
-    """Of the journal."""
+    """Events of the journal."""
     config: Mapping[str, Any]
-    """Of the best checkpoint, or of the last where nothing was validated yet; empty where there is none."""
+    """Configuration of the best checkpoint, or of the last if nothing was validated yet; empty if there is none."""
     recipe: str
     """The recipe of that checkpoint as YAML."""
 
     @property
     def model(self) -> str:
-        """Name of the network; where no checkpoint tells it, that of the run, which a grid often calls the same."""
+        """Name of the network; if no checkpoint tells it, the name of the run, which a grid often calls the same."""
         recipe = self.config.get("recipe")
         return str(recipe["model"]) if isinstance(recipe, dict) and "model" in recipe else self.name
 
@@ -49,21 +49,20 @@ class Sources:
     """All that was given, sorted by kind."""
 
     runs: list[TrainedRun] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    leakage: list[LeakageRow] = field(default_factory=list)
-    costs: list[CostRow] = field(default_factory=list)
-    trainings: list[SweepRow] = field(default_factory=list)
+    scores: list[ScoreRecord] = field(default_factory=list)
+    leakage: list[LeakageRecord] = field(default_factory=list)
+    costs: list[CostRecord] = field(default_factory=list)
+    sweep: list[SweepRecord] = field(default_factory=list)
     cases: list[KeptCase] = field(default_factory=list)
     pictures: dict[str, bytes] = field(default_factory=dict)
     """PNG files by name."""
 
 
-def gather(paths: Sequence[Path], *, read_journal: Callable[[Path], Sequence[Event]]) -> Sources:
+def gather(paths: Sequence[Path]) -> Sources:
     """Read everything that was given.
 
     Args:
         paths: Files and folders in any order.
-        read_journal: How the events of a run's journal are read (`somamba.training.journal.read_journal`).
 
     Raises:
         InputError: one of them is nothing that a report is made of, or is damaged.
@@ -80,9 +79,9 @@ def gather(paths: Sequence[Path], *, read_journal: Callable[[Path], Sequence[Eve
             pictures += _take_file(path, found)
     found.pictures = {name: path.read_bytes() for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
     for folder, name in zip(folders, run_names(folders), strict=True):
-        found.runs.append(_read_run(folder, name, read_journal))
+        found.runs.append(_read_run(folder, name))
         if (folder / "val.csv").is_file():
-            found.rows += read_rows(folder / "val.csv")
+            found.scores += read_scores(folder / "val.csv")
     found.runs.sort(key=lambda run: (method_place(run.model), run.name))
     return found
 
@@ -96,9 +95,9 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
         return []
     if runs := sorted(journal.parent for journal in path.glob(f"*/{JOURNAL}")):
         # Grids that share a folder share runs, and each lists them.
-        summaries = [file for file in sorted(path.glob("*.csv")) if holds(file, SweepRow)]
+        summaries = [file for file in sorted(path.glob("*.csv")) if holds(file, SweepRecord)]
         told = {row.run: row for file in summaries for row in read_sweep(file)}
-        found.trainings += told.values()
+        found.sweep += told.values()
         return runs
     names = sorted(entry.name for entry in path.iterdir())
     inside = f"{', '.join(names[:5])}{', ...' if names[5:] else ''}" if names else "nothing"
@@ -112,19 +111,18 @@ def _take_file(path: Path, found: Sources) -> list[Path]:
             start = file.read(10_000)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Wanted: {WANTED}.") from None
-    first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
-    heads = first.split(",")
     if start.startswith(PNG):
         return [path]
-    if heads == [column.name for column in fields(Row)]:
-        found.rows += read_rows(path)
-    elif heads == [column.name for column in fields(LeakageRow)]:
+    if holds(path, ScoreRecord):
+        found.scores += read_scores(path)
+    elif holds(path, LeakageRecord):
         found.leakage += read_leakage(path)
-    elif heads == [column.name for column in fields(CostRow)]:
+    elif holds(path, CostRecord):
         found.costs += read_costs(path)
-    elif heads == [column.name for column in fields(SweepRow)]:
-        found.trainings += read_sweep(path)
+    elif holds(path, SweepRecord):
+        found.sweep += read_sweep(path)
     else:
+        first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
         raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
     return []
 
@@ -144,7 +142,7 @@ def _names(paths: Sequence[Path], what: str) -> list[str]:
     ]
 
 
-def _read_run(folder: Path, name: str, read_journal: Callable[[Path], Sequence[Event]]) -> TrainedRun:
+def _read_run(folder: Path, name: str) -> TrainedRun:
     places = (current(folder / "best"), current(folder / "last"), folder)
     path = next((place / "config.yaml" for place in places if (place / "config.yaml").is_file()), None)
     config: Any = {}

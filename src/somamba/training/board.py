@@ -10,8 +10,9 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Column, Table
 
+from somamba.results.journal import Event
 from somamba.training.display import Pace, duration, plain_display
-from somamba.training.journal import Event, Listener
+from somamba.training.journal import Listener
 from somamba.training.standing import Run, Standing, State, standing
 from somamba.training.sweep import Watcher
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from somamba.training.journal import Event, Listener
+from somamba.results.journal import Event
+from somamba.training.journal import Listener
 
 
 class Pace:

@@ -2,14 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 from somamba.durable import replace_file
 from somamba.errors import StorageError
+from somamba.results.journal import Event, read_journal
 
-Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
 
 
@@ -54,19 +54,6 @@ class Journal:
     def __exit__(self, *_error: object) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def read_journal(path: Path) -> list[dict[str, Any]]:
-    """Every event of a run, for learning curves; lines that a kill or a power cut spoiled are left out."""
-    events = []
-    for line in path.read_bytes().split(b"\n") if path.exists() else []:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict) and "step" in event:
-            events.append(event)
-    return events
 
 
 def _line(event: Event) -> bytes:

@@ -21,6 +21,7 @@ from somamba.inference.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
 from somamba.physics.masks import SamplingMask
+from somamba.results.journal import JOURNAL
 from somamba.runtime.processes import World, joined
 from somamba.runtime.provenance import code_record
 from somamba.runtime.threads import use_threads
@@ -102,7 +103,7 @@ def train(
     progress, average = begun.progress, begun.average
     about = {**_about(model, training, plan, world), **begun.origin}
     checkpoints = CheckpointWriter(folder if world.leads else None, model, optimiser, average, recipe, about)
-    path = folder / "journal.jsonl" if world.leads else None
+    path = folder / JOURNAL if world.leads else None
     listening = StopRequest() if stop is None else nullcontext(stop)
     with Journal(path, tell, keep=progress.includes) as journal, listening as request:
         journal.write("start", step=progress.step, **_numbers(model, recipe, plan, progress, world))

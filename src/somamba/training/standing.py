@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from somamba.errors import ConfigError
 from somamba.inference.checkpoint import has_checkpoint, read_config
-from somamba.training.journal import read_journal
+from somamba.results.journal import JOURNAL, read_journal
 from somamba.training.recipe import Recipe, differences
 
 State = Literal["waiting", "stopped", "training", "measuring", "finished", "failed"]
@@ -61,7 +61,7 @@ def standing(run: Run) -> Standing:
             f"{run.folder} holds a run of another recipe ({'; '.join(changes[:4])}). Give another --output, or move "
             "that folder away."
         )
-    steps = [event for event in read_journal(run.folder / "journal.jsonl") if event["event"] == "step"]
+    steps = [event for event in read_journal(run.folder / JOURNAL) if event["event"] == "step"]
     if not finished:
         reached = read_config(place)["step"]
         steps = [event for event in steps if event["step"] <= reached]

@@ -7,48 +7,35 @@ from rich import box
 from rich.table import Column, Table
 
 from somamba.errors import InputError
-from somamba.evaluation.rows import read_rows, spread
-from somamba.evaluation.sweep_rows import SweepRow, write_sweep
+from somamba.results.scores import METRICS, average, read_scores
+from somamba.results.sweep import SweepRecord, write_sweep
 from somamba.training.display import duration
 from somamba.training.standing import Run, standing
 
-MEASURED = (
-    "epochs",
-    "parameters",
-    "dataset",
-    "split",
-    "protocol",
-    "mask",
-    "acceleration",
-    "realised_acceleration",
-    "cases",
-    "weights",
-)
-"""What all rows of an evaluation say alike."""
 
-
-def summarise(run: Run, command: str) -> SweepRow:
+def summarise(run: Run, command: str) -> SweepRecord:
     """The line of a finished run."""
-    rows, done = read_rows(run.results), standing(run)
+    records, done = read_scores(run.results), standing(run)
     if not done.seconds > 0:
         raise InputError(f"{run.folder} is finished, but its journal.jsonl is gone: nobody knows how far it came.")
-    facts = {name: getattr(rows[0], name) for name in MEASURED}
-    facts |= {name: spread([getattr(row, name) for row in rows]).mean for name in ("psnr", "ssim", "nmse")}
-    return SweepRow(
+    first = records[0]
+    return SweepRecord(
+        subject=first.subject,
+        setting=first.setting,
         run=run.name,
-        model=run.recipe.model,
-        seed=run.recipe.seed,
         minutes=run.recipe.minutes or 0.0,
         seconds=done.seconds,
         steps=done.steps,
         batch_size=run.recipe.batch_size,
         slices_per_second=done.steps * run.recipe.batch_size / done.seconds,
+        realised_acceleration=first.sampled.realised_acceleration,
+        cases=first.cases,
+        **{name: average(records, name).mean for name in METRICS},
         command=command,
-        **facts,
     )
 
 
-def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRow]:
+def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRecord]:
     """Write the lines of the runs that are finished so far to a CSV file, and return them."""
     rows = [summarise(run, command) for run in runs if standing(run).state == "finished"]
     if rows:
@@ -56,7 +43,7 @@ def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRow
     return rows
 
 
-def summary_table(rows: Sequence[SweepRow]) -> Table:
+def summary_table(rows: Sequence[SweepRecord]) -> Table:
     """The same for people, in few enough columns for any terminal: a long name is folded, a number never cut."""
     table = Table(Column("run", overflow="fold"), box=box.SIMPLE_HEAD)
     for head in ("seed", "steps", "training", "parameters", "PSNR", "SSIM"):
@@ -64,10 +51,10 @@ def summary_table(rows: Sequence[SweepRow]) -> Table:
     for row in rows:
         table.add_row(
             row.run,
-            str(row.seed),
+            str(row.subject.seed),
             f"{row.steps:,}",
             duration(row.seconds),
-            f"{row.parameters:,}",
+            f"{row.subject.parameters:,}",
             f"{row.psnr:.2f}",
             f"{row.ssim:.3f}",
         )

@@ -15,12 +15,12 @@ from typing import Literal
 from somamba.data.catalog import split_entries
 from somamba.durable import replace_file
 from somamba.errors import ConfigError, SomambaError, StorageError
-from somamba.evaluation.examination import Examination, examine
-from somamba.evaluation.rows import write_rows
+from somamba.evaluation.spec import EvaluationSpec, run_evaluation
 from somamba.inference.trained import open_model
+from somamba.results.journal import Event
+from somamba.results.scores import write_scores
 from somamba.runtime.processes import joined
 from somamba.training.grid import Grid
-from somamba.training.journal import Event
 from somamba.training.loop import build_model, fit
 from somamba.training.recipe import Recipe
 from somamba.training.standing import Run, State, standing
@@ -121,16 +121,16 @@ def _within_session(recipe: Recipe, started: float) -> Recipe | None:
 def _measure(run: Run, request: StopRequest, watch: Watcher) -> None:
     """Write the rows that ``somamba evaluate`` would write for the best weights."""
 
-    def on_batch(done: int, count: int) -> None:
+    def on_progress(done: int, count: int) -> None:
         watch(run.name, {"event": "measured", "done": done, "count": count})
         if request.signal is not None:
             raise _StoppedError
 
     best = str(run.folder / "best")
-    examination = Examination(source=best, data=run.recipe.data, split="val")
+    spec = EvaluationSpec(source=best, data=run.recipe.data, split="val")
     with joined(run.recipe.machine.device) as world:
-        examined = examine(open_model(best), examination, device=world.device, on_batch=on_batch)
-    write_rows(run.results, examined.rows())
+        result = run_evaluation(open_model(best), spec, device=world.device, on_progress=on_progress)
+    write_scores(run.results, result.records())
 
 
 def _report(run: Run, error: Exception) -> str:

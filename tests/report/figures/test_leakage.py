@@ -3,7 +3,7 @@
 import pytest
 
 from report.figures.words import words_of
-from report.made_leakage import leakage_rows
+from results.made_leakage import leakage_rows
 from somamba.errors import InputError
 from somamba.report.figures.leakage import leakage_figure
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from evaluation import made_gallery
 from report.figures.words import words_of
+from results import made_gallery
 from somamba.errors import InputError
-from somamba.evaluation.gallery_files import read_gallery
 from somamba.report.figures.reconstructions import Box, reconstructions_figure, typical_slice, worst_box
+from somamba.results.gallery import read_gallery
 
 pytest.importorskip("matplotlib")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from evaluation.made_streams import recorded
 from report.figures.words import words_of
+from results.made_streams import recorded
 from somamba.errors import InputError
 from somamba.report.figures.streams import spectra_figure, streams_figure
 

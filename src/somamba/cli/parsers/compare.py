@@ -1,7 +1,7 @@
 """What ``somamba compare`` takes."""
 
 from somamba.cli.arguments import CommandParser, command_parser, path, seed
-from somamba.evaluation.rows import METRICS
+from somamba.results.scores import METRICS
 
 DESCRIPTION = """Compare the method of the first file with that of each other file, case by case.
 

@@ -1,9 +1,9 @@
 """What ``somamba table`` takes."""
 
 from somamba.cli.arguments import CommandParser, command_parser, path
-from somamba.evaluation.rows import METRICS
-from somamba.report.formats import FORMATS
-from somamba.report.tables import LAYOUTS
+from somamba.report.render import FORMATS
+from somamba.report.tables.scores import LAYOUTS
+from somamba.results.scores import METRICS
 
 LEAKAGE, SWEEP = "leakage", "sweep"
 

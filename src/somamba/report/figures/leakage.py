@@ -3,25 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from somamba.evaluation.leakage_rows import LeakageRow, Measurement, by_unit, comparable
 from somamba.report.figures.canvas import COLOURS, LETTERS, MARKERS, caption, new_figure, plain
 from somamba.report.names import dataset_name, distinct_names, method_place
+from somamba.results.leakage import LeakageRecord, LeakageSetting, by_unit, comparable_leakage
 
 LINES = ("-", "--", ":")
-"""Of the first networks, and of those for which colours and markers come again."""
+"""Lines of the first networks, and of those for which colours and markers come again."""
 LEVELS = {"hleak": "HLeak: state", "rleak": "RLeak: read-out", "eta": "η = RLeak / HLeak"}
 
 
-def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
+def leakage_figure(records: Sequence[LeakageRecord]) -> Any:
     """Draw one line for each network: a row of panels for every cutoff, mean over cases with its deviation.
 
     Raises:
-        InputError: the rows were measured on different data, or cutoffs differ from network to network.
+        InputError: the networks were measured on different data or at different cutoffs.
     """
-    groups, cutoffs = comparable(rows)
+    groups, cutoffs = comparable_leakage(records)
     figure = new_figure(9.5, 0.9 + 2.2 * len(cutoffs))
     panels = figure.subplots(len(cutoffs), len(LEVELS), sharex=True, sharey="col", squeeze=False)
-    ordered = sorted(groups, key=lambda key: (method_place(key.method), key.seed))
+    subjects = {key: key.evaluation.subject for key in groups}
+    ordered = sorted(groups, key=lambda key: (method_place(subjects[key].method), subjects[key].seed))
     for number, (key, name) in enumerate(zip(ordered, distinct_names(ordered), strict=True)):
         again, place = divmod(number, len(COLOURS))
         style = {
@@ -56,7 +57,7 @@ def leakage_figure(rows: Sequence[LeakageRow]) -> Any:
 
 
 def _draw(axes: Any, found: Sequence[Any], style: dict[str, Any]) -> None:
-    """A line over the units; where there is a deviation over cases, a band around it."""
+    """A line over the units; if there is a deviation over cases, a band around it."""
     units = range(1, len(found) + 1)
     means = [getattr(one, "mean", one) for one in found]
     deviations = [getattr(one, "std", 0.0) for one in found]
@@ -66,10 +67,11 @@ def _draw(axes: Any, found: Sequence[Any], style: dict[str, Any]) -> None:
         axes.fill_between(units, low, high, color=style["color"], alpha=0.15, linewidth=0)
 
 
-def _words(key: Measurement) -> str:
-    dataset = dataset_name(key.dataset)
-    averaged = "one case" if key.cases == 1 else f"mean over {key.cases} cases, band: standard deviation over them"
+def _words(key: LeakageSetting) -> str:
+    setting, cases = key.evaluation.setting, key.evaluation.cases
+    averaged = "one case" if cases == 1 else f"mean over {cases} cases, band: standard deviation over them"
     return (
-        f"{dataset} {key.split}, {key.mask} mask, ×{key.acceleration:g}, protocol {key.protocol}: {averaged}. "
+        f"{dataset_name(setting.dataset)} {setting.split}, {setting.mask} mask, ×{setting.acceleration:g}, protocol "
+        f"{setting.protocol}: {averaged}. "
         f"r is a share of the distance to the {key.radius} of the transform grid; dotted: η = 1."
     )

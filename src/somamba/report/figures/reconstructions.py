@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.errors import InputError
-from somamba.evaluation.gallery_files import KeptCase, Measurement
 from somamba.report.figures.canvas import LETTERS, LINE, bare, caption, caption_lines, new_figure, plain
 from somamba.report.names import METHODS, dataset_name, method_name, method_place
+from somamba.results.gallery import KeptCase, KeptMeasurement
 
 ERROR_RANGE = 0.15
 """Top of the colour range, in parts of the target's largest value: the same in every figure unless told otherwise."""
@@ -32,11 +32,11 @@ class Box(NamedTuple):
     size: int
 
     def of(self, image: NDArray[Any]) -> NDArray[Any]:
-        """That part."""
+        """The pixels of an image that lie in the box."""
         return image[self.y : self.y + self.size, self.x : self.x + self.size]
 
 
-class Panel(NamedTuple):
+class FigureColumn(NamedTuple):
     """One column: a method's magnitude image of the slice, and its scores."""
 
     title: str
@@ -125,25 +125,25 @@ def worst_box(error: NDArray[np.floating]) -> Box:
     return Box(top + int(y), left + int(x), size)
 
 
-def _panels(case: KeptCase, measurement: Measurement, row: int) -> list[Panel]:
+def _panels(case: KeptCase, measurement: KeptMeasurement, row: int) -> list[FigureColumn]:
     """Zero-filled first, then the methods in the paper's order, others after them by name."""
     facts = case.facts
-    cut = (0.0, 1.0) if facts.protocol == "magnitude" else (0.0, np.inf)  # as they were scored
+    cut = (0.0, 1.0) if facts.setting.protocol == "magnitude" else (0.0, np.inf)  # as they were scored
     zero_filled = np.abs(measurement.zero_filled[row]).clip(*cut)
     scores = _scores(facts.zero_filled_psnr[row], facts.zero_filled_ssim[row])
-    panels = [Panel(METHODS[ZERO_FILLED], zero_filled, scores)]
-    methods = sorted(case.methods, key=lambda one: (method_place(one.facts.model), one.facts.label))
+    panels = [FigureColumn(METHODS[ZERO_FILLED], zero_filled, scores)]
+    methods = sorted(case.methods, key=lambda one: (method_place(one.facts.subject.method), one.facts.label))
     for method in methods:
-        if method.facts.model != ZERO_FILLED:
+        if method.facts.subject.method != ZERO_FILLED:
             image = np.abs(method.reconstruction()[row]).clip(*cut)
             title = method_name(method.facts.label)
-            panels.append(Panel(title, image, _scores(method.facts.psnr[row], method.facts.ssim[row])))
+            panels.append(FigureColumn(title, image, _scores(method.facts.psnr[row], method.facts.ssim[row])))
     return panels
 
 
-def _draw_images(axes: Any, target: NDArray[np.floating], panels: Sequence[Panel], box: Box) -> None:
+def _draw_images(axes: Any, target: NDArray[np.floating], panels: Sequence[FigureColumn], box: Box) -> None:
     grey = {"cmap": "gray", "vmin": 0, "vmax": float(np.percentile(target, BRIGHT)), "interpolation": "nearest"}
-    for column, panel in enumerate([Panel("Target", target, ""), *panels]):
+    for column, panel in enumerate([FigureColumn("Target", target, ""), *panels]):
         whole, part = axes[0, column], axes[1, column]
         whole.imshow(panel.image, **grey)
         whole.set_title(plain(panel.title), fontsize=LETTERS, pad=3)
@@ -170,7 +170,7 @@ def _scores(psnr: float, ssim: float) -> str:
     return f"{psnr:.2f} dB / {ssim:.3f}"
 
 
-def _row_of(case: KeptCase, measurement: Measurement, number: int) -> int:
+def _row_of(case: KeptCase, measurement: KeptMeasurement, number: int) -> int:
     slices = measurement.slices.tolist()
     if number not in slices:
         raise InputError(f"Case {case.facts.case!r} keeps no slice {number}; it keeps {slices[0]} to {slices[-1]}.")
@@ -186,12 +186,12 @@ def _check_box(box: Box, shape: tuple[int, ...]) -> None:
 
 
 def _words(case: KeptCase, number: int, box: Box, *, picked: tuple[bool, bool]) -> str:
-    facts = case.facts
-    dataset = dataset_name(facts.dataset)
+    facts, setting = case.facts, case.facts.setting
     slice_picked = " (median zero-filled PSNR of the case)" if picked[0] else ""
     box_picked = ", where the zero-filled image errs most in the middle of the picture" if picked[1] else ""
     return (
-        f"{dataset} {facts.split}, {facts.case}, slice {number}{slice_picked}; {facts.mask} mask, nominal "
-        f"×{facts.acceleration:g}, realised ×{facts.realised_acceleration:.2f}; protocol {facts.protocol}. "
+        f"{dataset_name(setting.dataset)} {setting.split}, {facts.case}, slice {number}{slice_picked}; {setting.mask} "
+        f"mask, nominal ×{setting.acceleration:g}, realised ×{facts.sampled.realised_acceleration:.2f}; protocol "
+        f"{setting.protocol}. "
         f"Box: {box.size}×{box.size} pixels at y {box.y}, x {box.x}{box_picked}. PSNR / SSIM of the slice."
     )

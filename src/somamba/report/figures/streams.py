@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from somamba.errors import InputError
-from somamba.evaluation.stream_files import RecordedStreams
 from somamba.extras import require
 from somamba.report.figures.canvas import LETTERS, LINE, bare, caption, caption_lines, new_figure
 from somamba.report.names import dataset_name, method_name
+from somamba.results.streams import RecordedStreams
 
 CUTOFFS = (0.25, 0.35)
 """The paper's cutoffs of the outer band, marked in the spectra."""
@@ -119,8 +119,9 @@ def _streams_words(recorded: RecordedStreams) -> str:
 
 def _source(recorded: RecordedStreams) -> str:
     facts = recorded.facts
+    subject, setting = facts.subject, facts.setting
     return (
-        f"{method_name(facts.method)} ({facts.epochs:g} epochs) on "
-        f"{dataset_name(facts.dataset)} {facts.split}, {facts.case}, slice {facts.slice}; {facts.mask} "
-        f"mask, nominal ×{facts.acceleration:g}, realised ×{facts.realised_acceleration:.2f}."
+        f"{method_name(subject.method)} ({subject.epochs:g} epochs) on {dataset_name(setting.dataset)} "
+        f"{setting.split}, {facts.case}, slice {facts.slice}; {setting.mask} mask, nominal "
+        f"×{setting.acceleration:g}, realised ×{facts.sampled.realised_acceleration:.2f}."
     )

@@ -1,0 +1,66 @@
+"""Learning curves of one or several runs as a picture."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from somamba.errors import InputError
+from somamba.report.figures.canvas import new_figure, plain, save_figure
+from somamba.report.learning import SMOOTHING, STEPS, Point, common_axis, losses, running_mean, validations
+from somamba.report.names import method_name
+from somamba.results.journal import Event
+
+COLOURS = 10
+"""Number of colours of matplotlib; the next runs have the same with dashes."""
+
+
+def draw_curves(
+    runs: Mapping[str, Sequence[Event]], path: Path, *, baseline: float | None = None, title: str = ""
+) -> None:
+    """Draw loss and validation PSNR along the training of one or several runs.
+
+    The axis counts steps, or minutes if all runs had a budget of minutes.
+
+    Args:
+        runs: The events of each run's journal, by name.
+        path: File of the picture; its ending decides the format.
+        baseline: PSNR of the zero-filled images on the same cases, drawn as a dotted line.
+        title: Title above the picture.
+
+    Raises:
+        InputError: a run has no training step yet.
+        MissingExtraError: matplotlib is not installed.
+    """
+    x = common_axis(runs.values())
+    taken = {name: losses(events, x) for name, events in runs.items()}
+    if idle := [name for name, points in taken.items() if not points]:
+        raise InputError(f"The journal of {idle[0]} holds no training step; wait for the first, or name another run.")
+    figure = new_figure(10, 3.8 + 0.2 * math.ceil((len(runs) + 1) / 3))
+    left, right = figure.subplots(1, 2, sharex=True)
+    for place, (name, events) in enumerate(runs.items()):
+        look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
+        if len(runs) == 1:  # the steps of several would hide their means
+            left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
+        found = validations(events, x)
+        left.plot(*zip(*running_mean(taken[name]), strict=True), label=_label(name, found, x), **look)
+        if found:
+            right.plot(*zip(*found, strict=True), marker="o", **look)
+    left.set(xlabel=x, ylabel=f"training loss, mean of {SMOOTHING} steps", yscale="log")
+    right.set(xlabel=x, ylabel="PSNR on the validation cases [dB]")
+    if baseline is not None:
+        right.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    # Below both, where no curve runs.
+    figure.legend(loc="outside lower center", ncols=min(3, len(runs) + 1), frameon=False, fontsize="small")
+    figure.suptitle(plain(title))
+    save_figure(figure, path)
+
+
+def _label(name: str, scores: Sequence[Point], x: str) -> str:
+    name = plain(method_name(name))
+    if not scores:
+        return name
+    place, psnr = max(scores, key=lambda point: point[1])
+    where = f"step {place:g}" if x == STEPS else f"after {place:.1f} min"
+    return f"{name}, best {psnr:.2f} dB ({where})"

@@ -1,0 +1,1 @@
+"""The sections of a report page, each named for what it shows."""

@@ -1,0 +1,52 @@
+"""Learning curves in a page, from the journals of runs."""
+
+import math
+from collections.abc import Sequence
+
+from somamba.report.learning import (
+    SMOOTHING,
+    Point,
+    common_axis,
+    losses,
+    running_mean,
+    validations,
+)
+from somamba.report.names import method_name
+from somamba.report.page.charts import COLOURS, Series, line_chart
+from somamba.report.page.markup import Html, element
+from somamba.report.sources import TrainedRun
+
+MOST_POINTS = 300
+"""Largest number of points of a line; more cannot be seen."""
+
+
+def curves_section(runs: Sequence[TrainedRun]) -> Html | None:
+    """Loss and validation PSNR along the training of all runs; None if no step was taken."""
+    x = common_axis(run.events for run in runs)
+    means = [_series(place, run, thinned(running_mean(losses(run.events, x)))) for place, run in enumerate(runs)]
+    scores = [_series(place, run, validations(run.events, x), dots=True) for place, run in enumerate(runs)]
+    charts = []
+    if means := [one for one in means if one.points]:
+        y = f"training loss, mean of {SMOOTHING} steps"
+        charts.append(line_chart(means, x=x, y=y, about=_about(means, "training loss", x), log=True, start=0.0))
+    if scores := [one for one in scores if one.points]:
+        about = _about(scores, "PSNR on the validation cases", x)
+        charts.append(line_chart(scores, x=x, y="PSNR on the validation cases [dB]", about=about, start=0.0))
+    return element("div", *charts, class_="charts") if charts else None
+
+
+def thinned(points: Sequence[Point]) -> list[Point]:
+    """As many points as can be seen."""
+    stride = max(1, math.ceil(len(points) / MOST_POINTS))
+    # Counted from the end: the last mean is the one that is looked for.
+    return list(points[::-1][::stride][::-1])
+
+
+def _series(place: int, run: TrainedRun, points: Sequence[Point], *, dots: bool = False) -> Series:
+    # Colours come again after a while, then with dashes.
+    return Series(name=method_name(run.name), points=points, colour=place % COLOURS, dashed=place >= COLOURS, dots=dots)
+
+
+def _about(series: Sequence[Series], what: str, x: str) -> str:
+    ends = [f"{one.name} ends at {one.points[-1][1]:.4g} ({x} {one.points[-1][0]:.4g})" for one in series]
+    return f"{what} over {x}: {'; '.join(ends)}."

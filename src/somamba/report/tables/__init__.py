@@ -1,0 +1,1 @@
+"""Records of results to tables."""
