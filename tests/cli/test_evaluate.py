@@ -101,10 +101,11 @@ def test_images_are_kept_with_what_made_them(folder, tmp_path):
     evaluate.main(arguments(folder, str(folder / "magnitude"), "--limit-cases", "2", *keep))
     (case,) = read_gallery(tmp_path)
     facts = case.methods[0].facts
-    assert (facts.label, facts.model, facts.steps, facts.epochs, facts.seed) == ("ours", "so_mamba", 10, 2.5, 3)
+    assert (facts.label, facts.subject.method, facts.steps) == ("ours", "so_mamba", 10)
+    assert (facts.subject.epochs, facts.subject.seed) == (2.5, 3)
     assert facts.recipe["data"]["acceleration"] == 8
     assert facts.command.startswith("somamba evaluate ")
-    assert case.facts.acceleration == 8
+    assert case.facts.setting.acceleration == 8
 
 
 def test_a_model_of_many_accelerations_is_measured_at_one_that_is_named(folder):
