@@ -34,6 +34,8 @@ MAGNITUDE_ONLY = (
     "minimum and maximum, single-coil, without noise, under one fixed mask. A measurement is complex and noisy, so the "
     "result could look right and be wrong. Use weights trained for protocol 'raw', or --force (force=True)."
 )
+EDGE = 56
+"""One row in so many, on each side, is the edge of k-space: 4 of 224."""
 USUAL = 2.0**40
 """Samples between this and its inverse are computed with as they are: their squares are far from single precision's
 limits."""
@@ -101,6 +103,7 @@ class Preparation:
         self.options = options or RecoveryOptions()
         check_fits(scan, trained, force=self.options.force)
         self.side_by_side = trained.coils > 1
+        self.saw_whole_columns = trained.saw_whole_columns
         self.magnitudes = trained.protocol == "magnitude" and scan.simulated
         # A network that takes coils side by side knows each of them as it is.
         self.scan = whitened(scan) if self.options.prewhiten and not self.side_by_side else scan
@@ -134,15 +137,24 @@ class Preparation:
             magnitudes=self.magnitudes,
         )
 
+    def notes(self, sampling: SliceSampling) -> list[str]:
+        """What a person should know about how a slice of this sampling is prepared."""
+        notes = sampling.notes()
+        if self.saw_whole_columns and not sampling.gapless_rows and len(sampling.mask.pattern) > 1:
+            rows = edge_rows(sampling.shape[0])
+            notes.append(
+                f"Samples are missing in both directions ({sampling.kind}); these weights were trained on whole "
+                f"columns. Unknown samples of the outermost {rows} rows on each side count as zero."
+            )
+        return notes
+
     def _pattern(self) -> SamplingMask | None:
         undersampling, scan = self.options.undersampling, self.scan
         return None if undersampling is None else undersampling.pattern(scan.shape, coils=scan.coils)
 
     def _sampled(self, sampling: SliceSampling) -> tuple[Bool[Tensor, "#y x"], float]:
         """What is used of a slice, and the acceleration within what the scanner acquires at all."""
-        # Rows that a readout never reaches are zero in the image that the scanner would show. A network that was
-        # trained on whole columns takes them for unknown samples otherwise, and fills them with stripes.
-        mask = sampling.columns if sampling.gapless_rows else sampling.mask.pattern
+        mask = self._known(sampling)
         if self.pattern is None:
             return mask, sampling.acceleration
         if not sampling.complete:
@@ -153,6 +165,22 @@ class Preparation:
         # Columns the scanner never acquired are no measurements of zero.
         used = SamplingMask(mask & self.pattern.pattern, "used", 1)
         return used.pattern, used.acceleration_over(rows=sampling.span.rows, columns=sampling.span.columns)
+
+    def _known(self, sampling: SliceSampling) -> Bool[Tensor, "#y x"]:
+        """Samples that were acquired, and those that count as zero."""
+        # Rows that a readout never reaches are zero in the image that the scanner would show. A network that was
+        # trained on whole columns takes them for unknown samples otherwise, and fills them with stripes.
+        if sampling.gapless_rows:
+            return sampling.columns
+        mask = sampling.mask.pattern
+        if not self.saw_whole_columns or len(mask) == 1:
+            return mask
+        # The outermost rows of the central columns were always acquired in its training, so it never learned to
+        # leave them alone. There is hardly any signal.
+        band = edge_rows(len(mask))
+        edge = torch.zeros(len(mask), 1, dtype=torch.bool)
+        edge[:band] = edge[len(mask) - band :] = True
+        return mask | edge
 
     def _maps(
         self, index: int, kspace: Complex[Tensor, "coils y x"], unit: float
@@ -166,6 +194,11 @@ class Preparation:
             return given_maps(given)
         # Not from the samples that were left out afterwards: no scanner would have them.
         return estimated_maps(kspace if scan.reference is None else scan.calibration(index) / unit)
+
+
+def edge_rows(height: int) -> int:
+    """How many rows at the top and at the bottom of k-space count as its edge."""
+    return max(1, height // EDGE)
 
 
 def check_fits(scan: RawScan, trained: Trained, *, force: bool = False) -> None:

@@ -86,7 +86,7 @@ def reconstruct(
         else:
             images[index] = recovered.image
             accelerations.append(recovered.prepared.acceleration)
-            notes += [note for note in recovered.prepared.sampling.notes() if note not in notes]
+            notes += [note for note in preparation.notes(recovered.prepared.sampling) if note not in notes]
         on_slice(recovered)
     if len(empty) == scan.slices:
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")

@@ -39,6 +39,12 @@ class Trained:
         return int((recipe.get("network") or {}).get("coils", 1))
 
     @property
+    def saw_whole_columns(self) -> bool:
+        """Whether it was trained on measurements of which whole columns were acquired, and on no others."""
+        data = (self.config.get("recipe") or {}).get("data") or {}
+        return self.protocol == "raw" and "radial" not in str(data.get("mask"))
+
+    @property
     def parameters(self) -> int:
         """Trainable parameters."""
         return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
