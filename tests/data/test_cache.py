@@ -17,7 +17,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.prepare import prepare
 from somamba.errors import DataError, StorageError
-from somamba.files import reading
+from somamba.files import sandbox
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_slices_come_back_as_they_were_prepared(config, entry):
 
 def test_the_second_time_no_source_is_opened(config, entry, monkeypatch):
     first = prepared_case(entry, config)
-    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(sandbox.Sandbox, "ask", no_reading)
     assert prepared_case(entry, config) == first
 
 
@@ -71,7 +71,7 @@ def test_a_changed_source_is_prepared_anew(config, entry):
 def test_a_moved_dataset_keeps_its_prepared_slices(config, entry, monkeypatch):
     first = prepared_case(entry, config)
     moved = config.root.rename(config.root.with_name("elsewhere"))
-    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(sandbox.Sandbox, "ask", no_reading)
     assert prepared_case(split_entries("acdc", moved, "train")[0], config) == first
 
 
@@ -96,7 +96,7 @@ def test_cases_that_are_left_out_are_remembered_as_such(tmp_path, monkeypatch):
     config = DataConfig(dataset="fastmri", path=str(tmp_path), cache=str(tmp_path / "cache"))
     entry = next(e for e in config.entry.find(tmp_path).entries if e.id == "file1090000")
     first = prepared_case(entry, config)
-    monkeypatch.setattr(reading.ReadingProcess, "ask", no_reading)
+    monkeypatch.setattr(sandbox.Sandbox, "ask", no_reading)
     assert isinstance(first, LeftOut)
     assert prepared_case(entry, config) == first
 
@@ -121,7 +121,14 @@ def test_several_processes_may_prepare_the_same_cases_at_once(config):
 
 
 def _prepare_with_little_room(config, entry, results):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    prepare = cache.prepare
+
+    def prepare_and_fill_the_disk(*arguments):
+        ready = prepare(*arguments)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        return ready
+
+    cache.prepare = prepare_and_fill_the_disk
     try:
         prepared_case(entry, config)
     except StorageError as error:

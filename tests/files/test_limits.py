@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from somamba.files.limits import RefusedError, array_answer, check_array, check_rows
+from somamba.files.limits import (
+    READ_BYTES,
+    RefusedError,
+    check_array,
+    check_members,
+    check_rows,
+    check_unpacking,
+    cpu_seconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,10 +27,23 @@ def test_rows_must_exist_and_fit():
     check_rows((4, 8), 8, 0, 4)
     with pytest.raises(RefusedError, match="do not exist"):
         check_rows((4, 8), 8, 3, 5)
-    with pytest.raises(RefusedError, match="GiB at once"):
+    with pytest.raises(RefusedError, match="8,192 MiB at once"):
         check_rows((4, 1 << 30), 8, 0, 1)
 
 
-def test_answers_are_in_the_byte_order_of_this_machine():
-    answer = array_answer(np.arange(3, dtype=">f4"))
-    assert answer.header == {"shape": [3], "dtype": np.dtype("f4").str, "bytes": 12}
+def test_what_unpacks_to_far_more_than_is_stored_is_refused():
+    check_unpacking(READ_BYTES, 1)
+    check_unpacking(10 * READ_BYTES, READ_BYTES)
+    with pytest.raises(RefusedError, match="unpack 1,048,576 bytes to 268,435,456"):
+        check_unpacking(2 * READ_BYTES, 1 << 20)
+
+
+def test_more_members_than_are_looked_at_are_refused():
+    check_members(256)
+    with pytest.raises(RefusedError, match="257 members"):
+        check_members(257)
+
+
+def test_large_files_and_long_answers_may_take_longer():
+    small, large, answered = cpu_seconds(1, 0), cpu_seconds(1 << 30, 0), cpu_seconds(1, 1 << 30)
+    assert small < 5 < 14 < answered < large

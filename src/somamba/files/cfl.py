@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from somamba.files.limits import Answer, RefusedError, array_answer, check_array, check_rows, declared
+from somamba.files.limits import RefusedError, check_array, n_bytes
+from somamba.files.npy import Allocate, Layout, read_rows
+from somamba.regular_files import check_regular, open_regular
 
 COMPLEX64 = np.dtype("<c8")
 AXES = 16
@@ -21,47 +22,44 @@ HEADER_BYTES = 1 << 16
 
 def read_sizes(path: Path) -> tuple[int, ...]:
     """The 16 sizes that a header declares."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         lines = iter(file.read(HEADER_BYTES).decode(errors="replace").splitlines())
     for line in lines:
         if line.strip() == "# Dimensions":
-            sizes = tuple(int(word) for word in next(lines, "").split())
+            sizes = tuple(int(word) for word in next(lines, "").split()[: AXES + 1])
             if not 1 <= len(sizes) <= AXES or min(sizes) < 1:
                 raise RefusedError(f"{path.name} declares the sizes {sizes}")
             return sizes + (1,) * (AXES - len(sizes))
     raise RefusedError(f"{path.name} has no line '# Dimensions'")
 
 
-def open_cfl(path: str) -> NDArray[Any]:
-    """A mapped array (frames, coils, partitions, phase encoding, readout)."""
+def open_cfl(path: str) -> Layout:
+    """The array (frames, coils, partitions, phase encoding, readout) that a pair declares, checked."""
     header = Path(path).with_suffix(".hdr")
-    if not header.is_file():
+    if not header.exists():
         raise RefusedError(f"{header.name}, which declares its sizes, is not beside it")
     sizes = read_sizes(header)
     if sizes[MAPS] > 1:
         raise RefusedError(f"it holds {sizes[MAPS]} sets of maps; one is used: `bart ecalib -m1`")
-    frames = 1
-    for size in sizes[MAPS + 1 :]:
-        frames *= size
-    shape = (frames, *sizes[MAPS - 1 :: -1])
+    shape = (n_bytes(sizes[MAPS + 1 :], 1), *sizes[MAPS - 1 :: -1])
     check_array(shape, COMPLEX64)
-    wanted, found = COMPLEX64.itemsize * int(np.prod(shape, dtype=object)), Path(path).stat().st_size
+    wanted, found = n_bytes(shape, COMPLEX64.itemsize), check_regular(path).st_size
     if wanted != found:
         raise RefusedError(
             f"{header.name} declares {wanted} bytes, the file has {found}: it is cut short or not its own"
         )
-    return np.memmap(path, dtype=COMPLEX64, mode="r", shape=shape)
+    return Layout(shape, by_columns=False, dtype=COMPLEX64)
 
 
-def inspect_cfl(path: str) -> Answer:
+def inspect_cfl(path: str) -> dict[str, Any]:
     """The one array of the pair."""
-    return Answer({"arrays": {"array": declared(open_cfl(path))}})
+    return {"arrays": {"array": open_cfl(path).declared()}}
 
 
-def read_cfl(path: str, name: str, start: int, stop: int) -> Answer:
-    """Frames of the array."""
+def read_cfl(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
+    """Read frames of the array."""
     if name != "array":
         raise RefusedError(f"a .cfl file has one array, 'array', not {name!r}")
-    array = open_cfl(path)
-    check_rows(array.shape, array.dtype.itemsize, start, stop)
-    return array_answer(array[start:stop])
+    layout = open_cfl(path)
+    with open_regular(path) as stream:
+        read_rows(stream, 0, layout, (start, stop), allocate)

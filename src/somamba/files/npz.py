@@ -1,70 +1,85 @@
 """NumPy archives (.npz) for the reading process: members are looked at without unpacking, and read in parts."""
 
+import struct
 import zipfile
-from itertools import islice
-from typing import Any, NamedTuple
+import zlib
+from typing import Any
 
-import numpy as np
-from numpy.lib import format as npy
-from numpy.typing import NDArray
+from somamba.files.kept_open import KEPT, identity
+from somamba.files.limits import RefusedError, check_members, check_unpacking, n_bytes
+from somamba.files.npy import Allocate, Layout, read_layout, read_rows
 
-from somamba.files.limits import MEMBERS, Answer, RefusedError, array_answer, check_array, check_rows
-
-HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-
-
-class Member(NamedTuple):
-    """What the header of one member declares."""
-
-    shape: tuple[int, ...]
-    by_columns: bool
-    dtype: "np.dtype[Any]"
+COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""What numpy writes. Other methods shrink zeros a hundred times more, and need much memory to unpack."""
 
 
-def inspect_npz(path: str) -> Answer:
+class Member:
+    """An open member of an archive, read from its front to its end as far as requests allow."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._archive = zipfile.ZipFile(path)
+        try:
+            self._stream: Any = open_member(self._archive, name)
+            self._layout = read_checked(self._archive, name, self._stream)
+            self._first = self._stream.tell()
+        except BaseException:
+            self._archive.close()
+            raise
+
+    def read(self, rows: tuple[int, int], allocate: Allocate) -> None:
+        """Read rows; those after the last reading cost no second unpacking of what is before them."""
+        read_rows(self._stream, self._first, self._layout, rows, allocate)
+
+    def close(self) -> None:
+        """Close the archive."""
+        self._stream.close()
+        self._archive.close()
+
+
+def open_member(archive: zipfile.ZipFile, name: str) -> Any:
+    """A stream of the unpacked bytes of a member."""
+    info = archive.getinfo(name)
+    if info.compress_type not in COMPRESSIONS:
+        raise RefusedError(f"{name!r} is compressed by method {info.compress_type}, which numpy does not write")
+    if info.flag_bits & 1:
+        raise RefusedError(f"{name!r} is encrypted")
+    return archive.open(info)
+
+
+def read_checked(archive: zipfile.ZipFile, name: str, stream: Any) -> Layout:
+    """Read the header of a member and compare what it declares with what the archive says of it."""
+    layout, info = read_layout(stream), archive.getinfo(name)
+    declared, unpacked = n_bytes(layout.shape, layout.dtype.itemsize), info.file_size - stream.tell()
+    if declared > unpacked:
+        raise RefusedError(f"{name!r}: {declared} bytes were declared, {unpacked} are there")
+    check_unpacking(declared, info.compress_size)
+    return layout
+
+
+def inspect_npz(path: str) -> dict[str, Any]:
     """The arrays of the archive, and the members that are not arrays of numbers."""
     arrays: dict[str, Any] = {}
     refused: dict[str, str] = {}
     with zipfile.ZipFile(path) as archive:
-        for name in islice(archive.namelist(), MEMBERS):
+        names = archive.namelist()
+        check_members(len(names))
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise RefusedError(f"it has several members named {min(twice)!r}")
+        for name in names:
+            key = name.removesuffix(".npy")
             try:
-                with archive.open(name) as stream:
-                    member = read_header(stream)
+                if key == name:
+                    raise RefusedError(f"{name!r} does not end in .npy, as numpy names arrays")
+                with open_member(archive, name) as stream:
+                    arrays[key] = read_checked(archive, name, stream).declared()
             except RefusedError as reason:
-                refused[name.removesuffix(".npy")] = str(reason)
-                continue
-            arrays[name.removesuffix(".npy")] = {"shape": list(member.shape), "dtype": member.dtype.str}
-    return Answer({"arrays": arrays, "refused": refused})
+                refused[key] = str(reason)
+            except (ValueError, EOFError, struct.error, zipfile.BadZipFile, zlib.error) as reason:
+                refused[key] = f"{name!r} is damaged or no array ({str(reason).splitlines()[0][:200]})"
+    return {"arrays": arrays, "refused": refused}
 
 
-def read_npz(path: str, name: str, start: int, stop: int) -> Answer:
-    """Rows of one member; what comes before them is unpacked and dropped, what comes after is not touched."""
-    with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-        member = read_header(stream)
-        check_rows(member.shape, member.dtype.itemsize, start, stop)
-        if member.by_columns:
-            # Rows are scattered over the whole of such an array.
-            check_rows(member.shape, member.dtype.itemsize, 0, member.shape[0])
-            return array_answer(take(stream, member.shape[::-1], member.dtype).T[start:stop])
-        row = member.dtype.itemsize * int(np.prod(member.shape[1:]))
-        stream.seek(start * row, 1)
-        return array_answer(take(stream, (stop - start, *member.shape[1:]), member.dtype))
-
-
-def read_header(stream: Any) -> Member:
-    """Shape and type of a member, checked."""
-    version = npy.read_magic(stream)
-    if version not in HEADERS:
-        raise RefusedError(f"version {version} of the .npy format is not known")
-    member = Member(*HEADERS[version](stream))
-    check_array(member.shape, member.dtype)
-    return member
-
-
-def take(stream: Any, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
-    """The next values of a stream."""
-    size = dtype.itemsize * int(np.prod(shape))
-    content = stream.read(size)
-    if len(content) != size:
-        raise EOFError(f"{size} bytes were declared, {len(content)} are there")
-    return np.frombuffer(content, dtype=dtype).reshape(shape)
+def read_npz(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
+    """Read rows of one member; what comes before them is unpacked and dropped, what comes after is not touched."""
+    member = KEPT.get((*identity(path), name), lambda: Member(path, f"{name}.npy"))
+    member.read((start, stop), allocate)

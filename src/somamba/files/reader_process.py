@@ -1,209 +1,56 @@
-"""The process that opens files we did not write; `somamba.files.reading` starts it and sends it requests.
+"""The process that opens files we did not write; `somamba.files.sandbox` starts it and sends it requests.
 
-A parser fed a damaged file may crash, hang or ask for terabytes. Here it can only hurt this process, which has a memory
-limit and a parent that kills it at a deadline. One JSON request per line on standard input; the answer is one JSON
-line, followed by the bytes of the array where one was asked for.
+A parser fed a damaged file may crash, loop or ask for terabytes. Here it can only hurt this process, which has limits
+of memory and of processor time. A request is one JSON line on a socket (standard input) and comes with a file
+descriptor of shared memory; the answer is one JSON line, and the values are in the memory.
 """
 
 import contextlib
 import json
 import logging
+import math
+import os
+import resource
 import signal
+import socket
 import struct
-import sys
+import time
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from itertools import islice
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import h5py
 import numpy as np
 from nibabel.filebasedimages import ImageFileError
-from nibabel.nifti1 import Nifti1Image
 from nibabel.spatialimages import HeaderDataError, ImageDataError
 from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
 from somamba.files.cfl import inspect_cfl, read_cfl
-from somamba.files.ismrmrd import declared_heads, is_acquisitions, read_heads, read_readouts
-from somamba.files.limits import (
-    MEMBERS,
-    MEMORY_BYTES,
-    NUMBERS,
-    READ_BYTES,
-    TEXT_CHARACTERS,
-    Answer,
-    RefusedError,
-    array_answer,
-    check_array,
-    check_rows,
-    declared,
-)
+from somamba.files.hdf5 import inspect_hdf5, read_hdf5
+from somamba.files.kept_open import KEPT, identity
+from somamba.files.limits import PRIVATE_BYTES, READ_BYTES, RefusedError, cpu_seconds
+from somamba.files.nifti import inspect_nifti, read_nifti
+from somamba.files.npy import Allocate, inspect_npy, read_npy
 from somamba.files.npz import inspect_npz, read_npz
+from somamba.files.shared_memory import map_array
+from somamba.regular_files import check_regular
 
-TEXTS = ("ismrmrd_header", "provenance")
-ATTRIBUTES = ("acquisition", "patient_id")
-"""Allow-list: nothing else of a file's metadata leaves this process, so nothing else can end up in a log."""
-COMMENT, OURS = 6, b'{"somamba": '
-"""The code of comments in NIfTI headers, and how ours start."""
-FILTERS = {1, 2, 3, 4, 5, 6, 32000}
-"""deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf: what h5py has built in. Others would load plugins."""
+COMPLAINT_BYTES = 1 << 20
+"""The most this process may write to a file: its last words on standard error."""
 
 
-def hdf5_array(file: h5py.File, name: str) -> h5py.Dataset:
-    """A dataset stored in this very file: no link, no external storage, no virtual view of other files."""
-    check_links(file, name)
-    dataset = file[name]
-    if not isinstance(dataset, h5py.Dataset):
-        raise RefusedError(f"{name!r} is not an array")
-    if dataset.external or dataset.is_virtual:
-        raise RefusedError(f"{name!r} stores its values in other files")
-    plist = dataset.id.get_create_plist()
-    if unknown := {plist.get_filter(i)[0] for i in range(plist.get_nfilters())} - FILTERS:
-        raise RefusedError(f"{name!r} needs HDF5 filters {sorted(unknown)}")
-    if dataset.dtype.kind in NUMBERS:
-        check_array(dataset.shape, dataset.dtype)
-    if dataset.chunks and dataset.dtype.itemsize * int(np.prod(dataset.chunks, dtype=object)) > READ_BYTES:
-        raise RefusedError(f"{name!r} has chunks of shape {dataset.chunks}")
-    return dataset
-
-
-def check_links(file: h5py.File, name: str) -> None:
-    """Refuse a member that is reached through a soft or external link."""
-    parts = name.split("/")
-    for depth in range(1, len(parts) + 1):
-        if not isinstance(file.get("/".join(parts[:depth]), getlink=True), h5py.HardLink):
-            raise RefusedError(f"{name!r} is a link, which could lead to another file")
-
-
-def text(value: Any) -> str:
-    """The string in an HDF5 attribute or scalar, whichever way it was stored."""
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.reshape(-1)[0]
-    if isinstance(value, bytes):
-        value = value.decode()
-    if not isinstance(value, str | int | float | np.integer | np.floating):
-        raise RefusedError(f"a text was expected, not {type(value).__name__}")
-    if len(str(value)) > TEXT_CHARACTERS:
-        raise RefusedError("a text is longer than a MiB")
-    return str(value)
-
-
-def inspect_hdf5(path: str) -> Answer:
-    """Arrays, allow-listed texts, and the members that were refused."""
-    arrays: dict[str, Any] = {}
-    texts: dict[str, str] = {}
-    refused: dict[str, str] = {}
-    with h5py.File(path, "r", locking="best-effort") as file:
-        for name in islice(file, MEMBERS):
-            try:
-                if group := acquisition_group(file, name):
-                    arrays[f"{name}/head"], texts[f"{name}/xml"] = group
-                    continue
-                dataset = hdf5_array(file, name)
-            except RefusedError as reason:
-                refused[name] = str(reason)
-                continue
-            if dataset.dtype.kind in NUMBERS:
-                arrays[name] = {"shape": list(dataset.shape), "dtype": dataset.dtype.str}
-            elif name in TEXTS and dataset.shape in ((), (1,)):
-                texts[name] = text(dataset[()])
-        texts.update({name: text(file.attrs[name]) for name in ATTRIBUTES if name in file.attrs})
-    return Answer({"arrays": arrays, "texts": texts, "refused": refused})
-
-
-def acquisition_group(file: h5py.File, name: str) -> tuple[dict[str, Any], str] | None:
-    """What a group of ISMRMRD acquisitions declares, and its header; None for anything else."""
-    check_links(file, name)
-    if not isinstance(file[name], h5py.Group) or not {"data", "xml"} <= set(islice(file[name], MEMBERS)):
-        return None
-    data, xml = (hdf5_array(file, f"{name}/{member}") for member in ("data", "xml"))
-    if not is_acquisitions(data) or xml.shape not in ((), (1,)):
-        return None
-    return declared_heads(data), text(xml[()])
-
-
-def read_hdf5(path: str, name: str, start: int, stop: int) -> Answer:
-    """Rows of one dataset; of ISMRMRD acquisitions, the heads or the readouts."""
-    with h5py.File(path, "r", locking="best-effort") as file:
-        if name.endswith("/head"):
-            return array_answer(read_heads(hdf5_array(file, name.removesuffix("head") + "data"), start, stop))
-        dataset = hdf5_array(file, name)
-        if is_acquisitions(dataset):
-            return array_answer(read_readouts(dataset, start, stop))
-        if dataset.dtype.kind not in NUMBERS:
-            raise RefusedError(f"{name!r} is no array of numbers")
-        check_rows(dataset.shape, dataset.dtype.itemsize, start, stop)
-        return array_answer(dataset[start:stop])
-
-
-def open_nifti(path: str) -> Any:
-    """A NIfTI-1 image whose declared size was checked; nothing of its voxels is read yet."""
-    image: Any = Nifti1Image.from_filename(path)
-    check_array(image.shape, image.get_data_dtype())
-    if image.get_data_dtype().kind == "c":
-        raise RefusedError("complex NIfTI images are not magnitudes")
-    return image
-
-
-def inspect_nifti(path: str) -> Answer:
-    """The one array of the file, slices first, and its voxel size in the same order."""
-    image = open_nifti(path)
-    zooms = [float(zoom) for zoom in image.header.get_zooms()[::-1]]
-    arrays = {"image": {"shape": list(image.shape[::-1]), "dtype": "<f4"}}
-    affine = np.asarray(image.affine, dtype=float).tolist()
-    return Answer({"arrays": arrays, "texts": nifti_texts(image), "voxel": zooms, "affine": affine})
-
-
-def nifti_texts(image: Any) -> dict[str, str]:
-    """The provenance that our own writer puts into a comment; other comments may name patients."""
-    comments = (bytes(e.get_content()) for e in image.header.extensions if e.get_code() == COMMENT)
-    ours = next((comment for comment in comments if comment.startswith(OURS)), None)
-    return {} if ours is None else {"provenance": text(ours.rstrip(b"\0"))}
-
-
-def read_nifti(path: str, name: str, start: int, stop: int) -> Answer:
-    """Slices of the image as float32, axes reversed from NIfTI's ``(x, y, z)`` to ``(z, y, x)``."""
-    if name != "image":
-        raise RefusedError(f"a NIfTI file has one array, 'image', not {name!r}")
-    image = open_nifti(path)
-    # Integers are scaled in double precision on the way to float32.
-    check_rows(image.shape[::-1], 8, start, stop)
-    return array_answer(np.asarray(image.dataobj[..., start:stop]).T.astype(np.float32))
-
-
-def open_npy(path: str) -> NDArray[Any]:
-    """A mapped array; without pickles, so that opening it runs nothing."""
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise RefusedError("it is an archive of several arrays, not one .npy array")
-    check_array(array.shape, array.dtype)
-    return array
-
-
-def inspect_npy(path: str) -> Answer:
-    """The one array of the file."""
-    array = open_npy(path)
-    return Answer({"arrays": {"array": declared(array)}})
-
-
-def read_npy(path: str, name: str, start: int, stop: int) -> Answer:
-    """Rows of the array."""
-    if name != "array":
-        raise RefusedError(f"a .npy file has one array, 'array', not {name!r}")
-    array = open_npy(path)
-    check_rows(array.shape, array.dtype.itemsize, start, stop)
-    return array_answer(array[start:stop])
+RETAINED_BYTES = PRIVATE_BYTES // 8
+"""Memory that may still be in use after a request; with more, this process leaves and another one takes over."""
 
 
 class Format(NamedTuple):
     """How files of one kind are opened."""
 
-    inspect: Callable[[str], Answer]
-    read: Callable[[str, str, int, int], Answer]
+    inspect: Callable[[str], dict[str, Any]]
+    read: Callable[[str, str, int, int, Allocate], None]
 
 
 FORMATS: Mapping[str, Format] = {
@@ -235,48 +82,133 @@ BROKEN = (
 """What parsers throw at damaged files. Anything else ends this process, and the parent reports that."""
 
 
-def answer(request: Mapping[str, Any]) -> Answer:
+class Memory:
+    """The shared memory of one request, and what was put into it."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self.facts: dict[str, Any] = {}
+
+    def allocate(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
+        """Room for the values of the answer."""
+        array = map_array(self._handle, shape, dtype)
+        self.facts = {"shape": list(shape), "dtype": dtype.str, "bytes": array.nbytes}
+        return array
+
+
+class Budget:
+    """The processor time of this process: all requests about one file share what `cpu_seconds` gives them."""
+
+    def __init__(self) -> None:
+        self._file: Hashable = None
+        self._begun = 0.0
+        self._returned = 0
+
+    def grant(self, path: str) -> None:
+        """Let the system end this process when the file has used up its time."""
+        if (file := identity(path)) != self._file:
+            self._file, self._begun, self._returned = file, time.process_time(), 0
+        facts = Path(path).stat()
+        # A sparse file is as large as it claims to be, but not on the disk.
+        limit = math.ceil(self._begun + cpu_seconds(min(facts.st_size, 512 * facts.st_blocks), self._returned))
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+    def note(self, returned: int) -> None:
+        """Count what was returned."""
+        self._returned += returned
+
+
+def answer(request: Mapping[str, Any], handle: int, budget: Budget) -> dict[str, Any]:
     """Do what was asked, or say what is wrong with the file."""
     path = request["path"]
     known = next((FORMATS[suffix] for suffix in FORMATS if path.endswith(suffix)), None)
     if known is None:
-        return Answer({"error": f"its name ends in none of {', '.join(FORMATS)}"})
+        return {"error": f"its name ends in none of {', '.join(FORMATS)}"}
     try:
-        if not Path(path).is_file():
-            return Answer({"error": "there is no such file"})
+        if check_regular(path).st_size == 0:
+            return {"error": "the file is empty"}
+    except OSError as error:
+        return {"error": f"it cannot be read ({error.strerror})"}
+    memory = Memory(handle)
+    try:
+        budget.grant(path)
         if request["do"] == "inspect":
             return known.inspect(path)
-        return known.read(path, request["name"], request["start"], request["stop"])
+        known.read(path, request["name"], request["start"], request["stop"], memory.allocate)
+        budget.note(memory.facts["bytes"])
+        return memory.facts
     except RefusedError as reason:
-        return Answer({"error": str(reason)})
+        return {"error": str(reason)}
     except BROKEN as error:
-        what = (str(error) or type(error).__name__).splitlines()[0][:200]
-        return Answer({"error": f"it is damaged or not what its name says ({what})"})
+        KEPT.close()
+        return {"error": complaint(error)}
 
 
-def limit_memory() -> None:
-    """Bound this process, where the system can."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
+def complaint(error: BaseException) -> str:
+    """What a parser's exception says about the file."""
+    words = (str(error) or type(error).__name__).splitlines()[0][:200]
+    if isinstance(error, MemoryError) or "alloc" in words:
+        return f"reading it takes more than the {PRIVATE_BYTES >> 20} MiB of memory that are allowed"
+    return f"it is damaged or not what its name says ({words})"
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+def limit_process() -> None:
+    """Bound the memory of this process, as far as the system can."""
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (COMPLAINT_BYTES, COMPLAINT_BYTES))
+        whole, private = memory_sizes()
+        resource.setrlimit(resource.RLIMIT_DATA, (private + PRIVATE_BYTES,) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (whole + PRIVATE_BYTES + 2 * READ_BYTES,) * 2)
+
+
+def memory_sizes() -> tuple[int, int]:
+    """The address space of this process and its private part, in bytes; Linux only."""
+    pages = [int(count) for count in Path("/proc/self/statm").read_text().split()]
+    return pages[0] * resource.getpagesize(), pages[5] * resource.getpagesize()
+
+
+def is_bloated() -> bool:
+    """Whether libraries hold so much memory of earlier files that the next file would not have enough."""
+    with contextlib.suppress(OSError):
+        return memory_sizes()[1] > resource.getrlimit(resource.RLIMIT_DATA)[0] - PRIVATE_BYTES + RETAINED_BYTES
+    return False
+
+
+def receive(channel: socket.socket) -> tuple[dict[str, Any], int] | None:
+    """The next request and its shared memory; None if the parent has gone."""
+    line = b""
+    handles: list[int] = []
+    while not line.endswith(b"\n"):
+        content, new, _, _ = socket.recv_fds(channel, 1 << 16, 1)
+        if not content:
+            return None
+        line, handles = line + content, handles + new
+    request: dict[str, Any] = json.loads(line)
+    return request, handles[0]
 
 
 def main() -> None:
-    """Answer until standard input is closed."""
+    """Answer until the parent closes the socket."""
     # A signal to the whole group (Ctrl-C, a job's time limit) is the parent's to act on: it may want this file first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    limit_memory()
+    limit_process()
     logging.disable()
     warnings.simplefilter("ignore")
-    out = sys.stdout.buffer
-    for line in sys.stdin.buffer:
-        header, array = answer(json.loads(line))
-        out.write(json.dumps(header).encode() + b"\n")
-        if array is not None:
-            out.write(array.reshape(-1).view(np.uint8).data)
-        out.flush()
+    budget = Budget()
+    with socket.socket(fileno=0) as channel:
+        while (received := receive(channel)) is not None:
+            request, handle = received
+            try:
+                facts = answer(request, handle, budget)
+            finally:
+                os.close(handle)
+            leaving = is_bloated()
+            channel.sendall(json.dumps({**facts, "leaving": leaving}).encode() + b"\n")
+            if leaving:
+                return
 
 
 if __name__ == "__main__":

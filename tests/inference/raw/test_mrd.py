@@ -152,7 +152,7 @@ def test_positions_and_directions_become_an_affine(tmp_path):
         ([acquisition(np.ones((3, 40)))], {}, "does not fit into a readout of 32"),
         ([], {"x": "-1"}, "needs matrixSize"),
         ([], {"x": "1000000000"}, "needs matrixSize"),
-        ([], {"x": "8000", "y": "8000"}, "3 coils x 8000 x 8000, more than 1 GiB each"),
+        ([], {"x": "8000", "y": "8000"}, "3 coils x 8000 x 8000, more than 128 MiB each"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_with_the_reason(lines, header, words, tmp_path):

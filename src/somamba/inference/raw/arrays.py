@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from somamba.data.case import BLOCK_BYTES, Volume
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
-from somamba.files.reading import ArrayInfo, read
+from somamba.files.contents import ArrayInfo
+from somamba.files.reading import read
 from somamba.inference.raw.arrangement import Arrangement, find_arrangement
 from somamba.inference.raw.axes import AXES, Choices, find_axes, maps_axes
 from somamba.inference.raw.noise import noise_of_edges

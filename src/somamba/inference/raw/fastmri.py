@@ -5,7 +5,7 @@ the readout is oversampled.
 """
 
 from somamba.errors import DataError
-from somamba.files.reading import FileInfo
+from somamba.files.contents import FileInfo
 from somamba.inference.raw.arrays import MASK_NOTE, Stored, check_mask, maps_volume, raw_scan_from, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.header import Header, read_header
@@ -19,7 +19,7 @@ IMAGES = ("reconstruction_rss", "reconstruction_esc", "reconstruction")
 def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
     """A file whose table of contents was read."""
     path = contents.path
-    if "kspace" not in contents.arrays and "kspace" not in contents.refused:
+    if "kspace" not in contents.arrays:
         raise DataError(f"{path}: {_without_kspace(contents)}")
     refuse_trajectories(contents)
     declared = contents.arrays.get("kspace")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from somamba.data.case import Volume
 from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
+from somamba.files.contents import FileInfo
 from somamba.files.limits import READ_BYTES
-from somamba.files.reading import FileInfo
 from somamba.inference.raw import lines as heads
 from somamba.inference.raw.geometry import stack_affine
 from somamba.inference.raw.header import Header, read_header
@@ -139,8 +139,8 @@ def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[ReadoutGrid, li
     coils = int(lines.column("active_channels")[next(iter(frames.values()))[0]])
     if 8 * coils * height * width > READ_BYTES:
         raise DataError(
-            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than 1 GiB each. Its "
-            "header's encodedSpace or its acquisitions are damaged."
+            f"{lines.path}: it declares slices of {coils} coils x {height} x {width}, more than "
+            f"{READ_BYTES >> 20} MiB each. Its header's encodedSpace or its acquisitions are damaged."
         )
     shift = 0 if header.center is None else width // 2 - header.center
     grid = ReadoutGrid(lines, (height, width), height, shift)

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from somamba.data.case import Volume
 from somamba.errors import DataError
-from somamba.files.reading import FileInfo, inspect, read
+from somamba.files.contents import FileInfo
+from somamba.files.reading import inspect, read
 from somamba.inference.raw.arrays import Buffered
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.physics.fourier import fft2c

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
-from somamba.files.reading import FileInfo, inspect, read
+from somamba.files.contents import FileInfo
+from somamba.files.reading import inspect, read
 from somamba.inference.raw.arrays import StoredArray, open_array, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.raw_scan import RawScan
@@ -37,7 +38,7 @@ def open_npz(path: Path, choices: Choices) -> RawScan:
 
 def refuse_trajectories(contents: FileInfo) -> None:
     """Refuse a file with a trajectory: only Cartesian k-space is reconstructed."""
-    if found := [key for key in TRAJECTORY_KEYS if key in contents.arrays or key in contents.refused]:
+    if found := [key for key in TRAJECTORY_KEYS if key in contents.arrays]:
         raise DataError(
             f"{contents.path}: it holds {found[0]!r}, so its samples do not lie on a grid (radial, spiral). Only "
             "Cartesian k-space is read: regrid it first, for example with BART: "
@@ -51,7 +52,6 @@ def read_mask(contents: FileInfo) -> NDArray[np.bool_] | None:
     Raises:
         DataError: the file has a mask that must not be read: without it, the samples would be misunderstood.
     """
-    refuse_refused(contents, "mask")
     if "mask" not in contents.arrays:
         return None
     mask = np.squeeze(read(contents.path, "mask", 0, contents.arrays["mask"].shape[0]))
@@ -63,30 +63,22 @@ def read_mask(contents: FileInfo) -> NDArray[np.bool_] | None:
 
 def maps_within(contents: FileInfo) -> StoredArray | None:
     """Coil maps under one of the names in use."""
-    refuse_refused(contents, *MAPS_KEYS)
-    for key in MAPS_KEYS:
-        if key in contents.arrays:
-            info = contents.array(key, axes=len(contents.arrays[key].shape), kinds="c")
-            return stored_array(contents.path, key, info)
-    return None
-
-
-def refuse_refused(contents: FileInfo, *names: str) -> None:
-    """Refuse a file in which an array that would be used must not be read."""
-    for name in names:
-        if name in contents.refused:
-            raise DataError(f"{contents.path}: {contents.refused[name]}. Such files are not read.")
+    # All of them are looked for, so that a refused one is not passed over for another.
+    found = [key for key in MAPS_KEYS if key in contents.arrays]
+    if not found:
+        return None
+    info = contents.array(found[0], axes=len(contents.arrays[found[0]].shape), kinds="c")
+    return stored_array(contents.path, found[0], info)
 
 
 def _kspace_name(contents: FileInfo) -> str:
-    refuse_refused(contents, "kspace")
     if "kspace" in contents.arrays:
         return "kspace"
     found = [name for name, info in contents.arrays.items() if info.dtype.kind == "c" and name not in MAPS_KEYS]
-    if len(found) == 1 and not contents.refused:
+    contents.check_nothing_refused("k-space")
+    if len(found) == 1:
         return found[0]
-    refused = "".join(f" Refused: {reason}." for reason in contents.refused.values())
     raise DataError(
-        f"{contents.path}: no array 'kspace'; found {', '.join(contents.arrays) or 'no arrays'}.{refused} "
+        f"{contents.path}: no array 'kspace'; found {', '.join(contents.arrays) or 'no arrays'}. "
         "Save it with numpy.savez(path, kspace=...)."
     )

@@ -16,6 +16,7 @@ from somamba.inference.raw.mrd import open_mrd
 from somamba.inference.raw.nifti import open_nifti
 from somamba.inference.raw.numpy_files import open_npy, open_npz
 from somamba.inference.raw.raw_scan import RawScan
+from somamba.regular_files import open_regular
 
 DICOM = (
     "it is a DICOM image, a magnitude without k-space. Reconstruction needs raw data (ISMRMRD, from siemens_to_ismrmrd "
@@ -85,9 +86,7 @@ def _maps(path: Path, scan: RawScan) -> Volume:
 def _opener(path: Path) -> Callable[[Path, Choices], RawScan]:
     """The reader of a file, by its content if that tells, else by its name."""
     try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{path}: it is not a regular file.")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(256)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}).") from error
@@ -117,7 +116,9 @@ def _advice(name: str, start: bytes) -> str:
 
 def _open_hdf5(path: Path, choices: Choices) -> RawScan:
     contents = inspect(path)
-    groups = [name.removesuffix("/head") for name in contents.arrays if name.endswith("/head")]
+    # A list of acquisitions that must not be read is asked for too, and refuses the file.
+    lists = [name for name in (*contents.arrays, *contents.refused) if name.endswith("/head")]
+    groups = [name.removesuffix("/head") for name in lists if name in contents.arrays]
     if not groups:
         return open_fastmri(contents, choices)
     if len(groups) > 1:

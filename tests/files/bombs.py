@@ -1,0 +1,269 @@
+"""Small files that would take much memory or time if somebody believed what they declare."""
+
+import gzip
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import nibabel
+import numpy as np
+
+from inference.raw.made import acquisition, write_mrd
+
+GIB = 1 << 30
+
+
+def npy_header(shape: tuple[int, ...], dtype: str = "<c8", *, by_columns: bool = False) -> bytes:
+    stream = io.BytesIO()
+    facts = {"descr": dtype, "fortran_order": by_columns, "shape": shape}
+    np.lib.format.write_array_header_1_0(stream, facts)
+    return stream.getvalue()
+
+
+def zeros(size: int, start: bytes = b"") -> "list[bytes]":
+    """A content of many zeros, in pieces."""
+    return [start, *[bytes(1 << 24)] * (size >> 24), bytes(size & ((1 << 24) - 1))]
+
+
+def write_npz(path: Path, shape: tuple[int, ...], compression: int, **options) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as archive, archive.open("kspace.npy", "w", force_zip64=True) as file:
+        for piece in zeros(8 * int(np.prod(shape)), npy_header(shape, **options)):
+            file.write(piece)
+    return path
+
+
+def npz_deflated(folder: Path) -> Path:
+    return write_npz(folder / "deflated.npz", (16, 4, 2048, 1024), zipfile.ZIP_DEFLATED)
+
+
+def npz_one_slice(folder: Path) -> Path:
+    return write_npz(folder / "slice.npz", (32, 2048, 1024), zipfile.ZIP_DEFLATED)
+
+
+def npz_by_columns(folder: Path) -> Path:
+    return write_npz(folder / "columns.npz", (8, 4, 1024, 512), zipfile.ZIP_DEFLATED, by_columns=True)
+
+
+def npz_lzma(folder: Path) -> Path:
+    return write_npz(folder / "lzma.npz", (4, 4, 2048, 1024), zipfile.ZIP_LZMA)
+
+
+def npz_bzip2(folder: Path) -> Path:
+    return write_npz(folder / "bzip2.npz", (1, 4, 2048, 1024), zipfile.ZIP_BZIP2)
+
+
+def npz_largest_read(folder: Path) -> Path:
+    """Every slice just as large as one reading may be, in so few bytes."""
+    return write_npz(folder / "largest.npz", (1, 16, 1024, 1024), zipfile.ZIP_DEFLATED)
+
+
+def npz_large_mask(folder: Path) -> Path:
+    path = folder / "mask.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        kspace = io.BytesIO()
+        np.save(kspace, np.ones((1, 2, 64, 64), np.complex64))
+        archive.writestr("kspace.npy", kspace.getvalue())
+        with archive.open("mask.npy", "w", force_zip64=True) as member:
+            for piece in zeros(2 * GIB, npy_header((2 * GIB,), "|u1")):
+                member.write(piece)
+    return path
+
+
+def npz_many_members(folder: Path) -> Path:
+    path = folder / "members.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(50_000):
+            archive.writestr(f"{number}.npy", b"")
+    return path
+
+
+def npy_sparse(folder: Path) -> Path:
+    path = folder / "sparse.npy"
+    header = npy_header((32, 4096, 4096))
+    with path.open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + 8 * 32 * 4096 * 4096)
+    return path
+
+
+def npy_sparse_stack(folder: Path) -> Path:
+    path = folder / "stack.npy"
+    header = npy_header((4096, 16, 512, 512))
+    with path.open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + 8 * 4096 * 16 * 512 * 512)
+    return path
+
+
+def npy_sparse_by_columns(folder: Path) -> Path:
+    path = folder / "columns.npy"
+    header = npy_header((512, 8, 512, 512), by_columns=True)
+    with path.open("wb") as file:
+        file.write(header)
+        file.truncate(len(header) + 8 * 512 * 8 * 512 * 512)
+    return path
+
+
+def cfl_sparse(folder: Path) -> Path:
+    (folder / "sparse.hdr").write_text("# Dimensions\n4096 4096 1 32\n")
+    with (folder / "sparse.cfl").open("wb") as file:
+        file.truncate(8 * 32 * 4096 * 4096)
+    return folder / "sparse.cfl"
+
+
+def hdf5_dataset(path: Path, shape: tuple[int, ...], **options) -> Path:
+    with h5py.File(path, "w") as file:
+        file.create_dataset("kspace", shape, "c8", **options)
+    return path
+
+
+def hdf5_unwritten(folder: Path) -> Path:
+    return hdf5_dataset(folder / "unwritten.h5", (16, 4, 4096, 2048), chunks=(1, 1, 512, 512), compression="gzip")
+
+
+def hdf5_tiny_chunks(folder: Path) -> Path:
+    """Half a million chunks, all of them stored, each unpacked on its own."""
+    path = folder / "chunks.h5"
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("kspace", (1, 1, 512, 512), "c8", chunks=(1, 1, 2, 1), compression="gzip")
+        dataset[...] = 1
+    return path
+
+
+def hdf5_written(folder: Path) -> Path:
+    """A deflated dataset whose chunks are all the same few bytes."""
+    path = folder / "written.h5"
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("kspace", (16, 4, 2048, 2048), "c8", chunks=(1, 1, 2048, 2048), compression=9)
+        chunk = zlib.compress(bytes(8 * 2048 * 2048), 9)
+        for index in np.ndindex(16, 4):
+            dataset.id.write_direct_chunk((*index, 0, 0), chunk)
+    return path
+
+
+def hdf5_largest_chunk(folder: Path) -> Path:
+    path = folder / "largest.h5"
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("kspace", (1, 16, 1024, 1024), "c8", chunks=(1, 16, 1024, 1024), compression=9)
+        dataset.id.write_direct_chunk((0, 0, 0, 0), zlib.compress(bytes(1 << 27), 9))
+    return path
+
+
+def hdf5_chunk_that_grows(folder: Path) -> Path:
+    """A chunk that unpacks to far more than its shape says."""
+    path = folder / "grows.h5"
+    with h5py.File(path, "w") as file:
+        dataset = file.create_dataset("kspace", (1, 2, 64, 64), "c8", chunks=(1, 2, 64, 64), compression=9)
+        packer = zlib.compressobj(9)
+        chunk = b"".join(packer.compress(piece) for piece in zeros(2 * GIB)) + packer.flush()
+        dataset.id.write_direct_chunk((0, 0, 0, 0), chunk)
+    return path
+
+
+def hdf5_texts(folder: Path) -> Path:
+    """An attribute of thousands of references to one long text."""
+    path, long, count = folder / "texts.h5", 1 << 20, 3900
+    with h5py.File(path, "w") as file:
+        file["kspace"] = np.ones((1, 2, 64, 64), np.complex64)
+        file.attrs.create("acquisition", ["x" * long] + ["y"] * (count - 1), (count,), h5py.string_dtype())
+    content = bytearray(path.read_bytes())
+    # A reference: the length, the place and the number of an object.
+    first = content.index(struct.pack("<I", long))
+    content[first : first + 16 * count] = content[first : first + 16] * count
+    path.write_bytes(content)
+    return path
+
+
+def hdf5_fixed_text(folder: Path) -> Path:
+    path = folder / "fixed.h5"
+    with h5py.File(path, "w") as file:
+        file["kspace"] = np.ones((1, 2, 64, 64), np.complex64)
+        kind = h5py.h5t.C_S1.copy()
+        kind.set_size(1 << 31)
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((1,))
+        space = h5py.h5s.create_simple((1,))
+        h5py.h5d.create(file.id, b"ismrmrd_header", kind, space)
+    return path
+
+
+def hdf5_shared_readouts(folder: Path) -> Path:
+    """Acquisitions that all refer to one long list of samples, which their heads do not declare."""
+    lines = [acquisition(np.ones((1, 32), np.complex64), kspace_encode_step_1=number % 24) for number in range(2000)]
+    lines[1500]["data"][0] = np.ones(1_000_000, np.float32)
+    path = write_mrd(folder / "readouts.h5", lines, (32, 24))
+    with h5py.File(path) as file:
+        data = file["dataset/data"].id
+        size = data.get_type().get_size()
+        ends = [data.get_chunk_info(number).byte_offset + size for number in range(len(lines))]
+    content = bytearray(path.read_bytes())
+    long = content[ends[1500] - 16 : ends[1500]]
+    for end in ends[100:]:
+        content[end - 16 : end] = long
+    path.write_bytes(content)
+    return path
+
+
+def nifti_deflated(folder: Path) -> Path:
+    """Ninety times smaller than what it unpacks to: some noise, many zeros."""
+    path = folder / "deflated.nii.gz"
+    header = nibabel.Nifti1Header()
+    header.set_data_shape((512, 512, 2600))
+    header.set_data_dtype(np.float32)
+    start = header.binaryblock + bytes(4)
+    noise = np.random.Generator(np.random.Philox(key=1)).random(30 << 18, dtype=np.float32).tobytes()
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for piece in [*zeros(1300 << 20, start), noise, *zeros((1300 << 20) - len(noise))]:
+            file.write(piece)
+    return path
+
+
+def nifti_zeros(folder: Path) -> Path:
+    path = folder / "zeros.nii.gz"
+    header = nibabel.Nifti1Header()
+    header.set_data_shape((1024, 1024, 512))
+    header.set_data_dtype(np.float32)
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        for piece in zeros(2 * GIB, header.binaryblock + bytes(4)):
+            file.write(piece)
+    return path
+
+
+def nifti_late_voxels(folder: Path) -> Path:
+    """A header whose voxels begin after gigabytes of extensions."""
+    path = folder / "late.nii.gz"
+    header = nibabel.Nifti1Header()
+    header.set_data_shape((16, 16, 4))
+    header.set_data_dtype(np.float32)
+    header["vox_offset"] = 2**31
+    extension = struct.pack("<4B2i", 1, 0, 0, 0, 2**31 - 352 - 16, 6)
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        for piece in zeros(2 * GIB, header.binaryblock + extension):
+            file.write(piece)
+    return path
+
+
+def nifti_one_slice(folder: Path) -> Path:
+    path = folder / "slice.nii.gz"
+    header = nibabel.Nifti1Header()
+    header.set_data_shape((16384, 16384))
+    header.set_data_dtype(np.uint8)
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        for piece in zeros(1 << 28, header.binaryblock + bytes(4)):
+            file.write(piece)
+    return path
+
+
+BOMBS: dict[str, Callable[[Path], Path]] = {
+    function.__name__: function
+    for function in (
+        *(npz_deflated, npz_one_slice, npz_by_columns, npz_lzma, npz_bzip2, npz_largest_read, npz_large_mask),
+        *(npz_many_members, npy_sparse, npy_sparse_stack, npy_sparse_by_columns, cfl_sparse),
+        *(hdf5_unwritten, hdf5_tiny_chunks, hdf5_written, hdf5_largest_chunk, hdf5_chunk_that_grows, hdf5_texts),
+        *(hdf5_fixed_text, hdf5_shared_readouts, nifti_deflated, nifti_zeros, nifti_late_voxels, nifti_one_slice),
+    )
+}
