@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Tests that use real scans look here; they skip, saying why, where the folder is missing.
 export SOMAMBA_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test mutants check format clean
+.PHONY: demo site test mutants check format clean
 
 demo: .venv/usable
 	$(BIN)/somamba demo
@@ -21,6 +21,10 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site, into site/, to be opened from disk; a broken link fails.
+site: .venv/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv/installed
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,45 @@
+"""Hooks of the site: pages that live elsewhere in the repository are shown under names of their own."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parent.parent
+ELSEWHERE = {
+    "weights/brain_raw.md": "src/somamba/bundled_weights/brain_raw/README.md",
+    "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
+    "changelog.md": "CHANGELOG.md",
+}
+LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that live elsewhere; pages below a listed folder need no entry in the navigation."""
+    for page, source in ELSEWHERE.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_others: Any) -> str:
+    """Point links at those pages; links to files that are not part of the site become plain text."""
+    own = page.file.src_uri
+    home = (ROOT / ELSEWHERE[own]).parent if own in ELSEWHERE else (ROOT / "docs" / own).parent
+    places = {(ROOT / source).resolve(): page for page, source in ELSEWHERE.items()}
+
+    def relative(match: re.Match[str]) -> str:
+        target = match["target"]
+        if re.match(r"[a-z]+:", target):
+            return match[0]
+        path = (home / target).resolve()
+        if path in places:
+            wanted = places[path]
+        elif path.is_relative_to(ROOT / "docs"):
+            wanted = path.relative_to(ROOT / "docs").as_posix()
+        else:
+            return f"] (`{path.relative_to(ROOT).as_posix()}`)"
+        up = "../" * own.count("/")
+        return f"]({up}{wanted}{match['anchor'] or ''})"
+
+    return LINK.sub(relative, markdown)
