@@ -9,7 +9,7 @@ import pytest
 
 from somamba.cli import sweep, table
 from somamba.errors import ConfigError, UnknownNameError
-from somamba.training.journal import read_journal
+from somamba.results.journal import read_journal
 from training.small_grid import RUNS, write_grid
 from training.tiny import write_data
 

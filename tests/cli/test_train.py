@@ -13,7 +13,7 @@ from torch.distributed.run import get_args_parser
 from somamba.cli import evaluate, table, train
 from somamba.errors import ConfigError, InputError
 from somamba.inference.checkpoint import read_checkpoint
-from somamba.training.journal import read_journal
+from somamba.results.journal import read_journal
 from training.tiny import write_data
 
 RECIPES = Path(__file__).parents[2] / "recipes"

@@ -20,9 +20,9 @@ import torch._dynamo  # Every optimiser imports it; here once, not in every chil
 
 from somamba.data.slices import open_slices
 from somamba.evaluation.evaluate import evaluate
+from somamba.results.journal import read_journal
 from somamba.runtime.processes import joined
 from somamba.training.anneal import begin_annealing
-from somamba.training.journal import read_journal
 from training.tiny import TinyNetwork, run, sums, tiny_recipe, write_data
 
 CALLS = ("write", "fsync", "rename", "mkdir", "unlink", "rmdir")

@@ -21,7 +21,7 @@ from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import load_weights, read_checkpoint, save_checkpoint, weights_digest
 from somamba.inference.trained import open_model
 from somamba.models.zoo import MODELS
-from somamba.training.journal import read_journal
+from somamba.results.journal import read_journal
 from somamba.training.loop import fit
 from somamba.training.recipe import Optimiser
 from somamba.training.stop import StopRequest
@@ -169,6 +169,22 @@ def test_a_run_is_not_overwritten_unasked(reference):
     with pytest.raises(InputError, match="--resume"):
         run(recipe, folder)
     assert sums(folder) == before
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_second_trainer_is_refused_and_the_first_ends_as_if_alone(reference, tmp_path, resume):
+    recipe, folder = reference
+    before = []
+
+    def intrude():
+        before.append({path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()})
+        with pytest.raises(InputError, match=f"in use by process {os.getpid()} .*--output"):
+            run(recipe, tmp_path / "run", resume=resume)
+        before.append({path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()})
+
+    run(recipe, tmp_path / "run", tell=stop_at(3, intrude))
+    assert before[0] == before[1] != {}
+    assert sums(tmp_path / "run") == sums(folder)
 
 
 def test_resuming_with_another_recipe_is_refused(reference):

@@ -1,11 +1,19 @@
-"""The optimiser of a step: who is decayed, and whose memory is whose."""
+"""A step is the one that its formula names: loss, clipping, rate, AdamW; who is decayed, and whose memory is whose."""
 
+import numpy as np
+import pytest
 import torch
+from torch import nn
 
+from somamba.data.batch import Batch
+from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.model import SOMamba
+from somamba.models.zoo import MODELS
+from somamba.physics.encoding import encoding
+from somamba.runtime.processes import World
 from somamba.training.checkpoints import load_optimiser, optimiser_tensors
-from somamba.training.recipe import Optimiser
-from somamba.training.step import make_optimiser
+from somamba.training.recipe import Optimiser, Recipe
+from somamba.training.step import Requests, batch_loss, make_optimiser, take_step
 from training.tiny import TinyNetwork, small_network
 
 
@@ -42,3 +50,98 @@ def test_the_memory_of_each_parameter_comes_back_to_it_across_the_groups():
     again = optimiser_tensors(copy, fresh)
     assert again.keys() == stored.keys() != set()
     assert all(again[name].equal(value) for name, value in stored.items())
+
+
+class Fixed(Reconstructor):
+    """Gives the images it is told, times two weights, whatever was measured."""
+
+    def __init__(self, images, weights=(1.0, 1.0)):
+        super().__init__()
+        self.images, self.weights = images, nn.Parameter(torch.tensor(weights))
+
+    def forward(self, y, A):  # noqa: ARG002 - the interface of a reconstructor
+        """The images, the second coil times the second weight."""
+        return self.images[: len(y)] * self.weights[:, None, None]
+
+
+def two_coils(targets):
+    """Complex images of two coils whose magnitudes are easy numbers, and a batch with these targets."""
+    first = torch.tensor([[3 + 0j, 0 + 4j], [-3j, 0j]])
+    second = torch.tensor([[0 + 4j, -3 + 0j], [4 + 0j, 5j]])
+    images = torch.stack([first, second])[None].expand(len(targets), 2, 2, 2)  # root sum of squares: 5 everywhere
+    mask = torch.ones(len(targets), 1, 2, 2, dtype=torch.bool)
+    names = tuple(f"case{k}" for k in range(len(targets)))
+    target = torch.tensor(targets)[:, None, None, None].expand(-1, 1, 2, 2)
+    batch = Batch(
+        y=torch.zeros(len(targets), 2, 2, 2, dtype=torch.complex64),
+        A=encoding(mask, None),
+        target=target,
+        scale=torch.ones(len(targets)),
+        mask=mask,
+        case_ids=names,
+        slices=tuple(range(len(targets))),
+    )
+    return images, batch
+
+
+def recipe(loss="l1", **optimiser):
+    network = MODELS["so_mamba"].config
+    return Recipe(network=network, loss=loss, batch_size=2, optimiser=Optimiser(**optimiser))
+
+
+@pytest.mark.parametrize(("loss", "wanted"), [("l1", (2.0 + 4.0) / 2), ("l2", (4.0 + 16.0) / 2)])
+def test_the_loss_is_that_of_the_magnitudes_over_all_coils(loss, wanted):
+    images, batch = two_coils([3.0, 9.0])
+    assert batch_loss(Fixed(images), batch, recipe(loss)).item() == pytest.approx(wanted, rel=1e-6)
+
+
+def magnitude_gradient(weights, target):
+    """The gradient of mean |m - target| over four pixels, m = sqrt(sum (w_c |x_c|)^2), by hand."""
+    squares = np.array([[9.0, 16.0, 9.0, 0.0], [16.0, 9.0, 16.0, 25.0]])
+    magnitude = np.sqrt((np.array(weights)[:, None] ** 2 * squares).sum(axis=0))
+    return (np.sign(magnitude - target) * np.array(weights)[:, None] * squares / magnitude).mean(axis=1)
+
+
+def test_steps_follow_the_formula_of_adamw_with_clipping():
+    """Three steps: gradients of different length, of which the long ones are cut, at different rates."""
+    rates, targets, clip, decay = (0.1, 0.05, 0.2), ((0.0, 0.0), (0.0, 3.3), (9.9, 9.9)), 2.0, 0.3
+    settings = recipe(clip_norm=clip, weight_decay=decay, betas=(0.8, 0.95), learning_rate=123.0)
+    images, _ = two_coils([0.0, 0.0])
+    model = Fixed(images, (1.0, 0.5))
+    optimiser = make_optimiser(model, settings.optimiser)
+    weights, first, second = np.array([1.0, 0.5]), np.zeros(2), np.zeros(2)
+    clipped = []
+    for step, (rate, target) in enumerate(zip(rates, targets, strict=True), start=1):
+        batches = [two_coils([one])[1] for one in target]  # Two micro-batches of one slice.
+        result = take_step(model, optimiser, batches, settings, rate=rate, world=World(), requests=Requests())
+        gradient = np.mean([magnitude_gradient(weights, one) for one in target], axis=0)
+        norm = np.linalg.norm(gradient)
+        assert (result.norm, result.rate) == (pytest.approx(norm, rel=1e-5), rate)
+        clipped.append(norm > clip)
+        gradient = gradient * min(1.0, clip / (norm + 1e-6))
+        first, second = 0.8 * first + 0.2 * gradient, 0.95 * second + 0.05 * gradient**2
+        update = first / (1 - 0.8**step) / (np.sqrt(second / (1 - 0.95**step)) + 1e-8)
+        weights = weights * (1 - rate * decay) - rate * update
+        assert model.weights.tolist() == pytest.approx(weights, rel=1e-5)
+    assert set(clipped) == {True, False}
+
+
+def test_at_rate_zero_nothing_moves():
+    settings = recipe(weight_decay=0.5)
+    images, batch = two_coils([1.0, 2.0])
+    model = Fixed(images, (0.3, 0.7))
+    optimiser = make_optimiser(model, settings.optimiser)
+    before = model.weights.detach().clone()
+    for _ in range(3):
+        result = take_step(model, optimiser, [batch], settings, rate=0.0, world=World(), requests=Requests())
+        assert result.norm > 0
+    assert model.weights.equal(before)
+
+
+def test_what_one_process_asks_for_comes_back_as_what_all_do():
+    images, batch = two_coils([1.0, 2.0])
+    settings, model = recipe(), Fixed(images)
+    optimiser = make_optimiser(model, settings.optimiser)
+    for asked in (Requests(), Requests(stop=True), Requests(save=True)):
+        result = take_step(model, optimiser, [batch], settings, rate=0.1, world=World(), requests=asked)
+        assert result.requests == asked

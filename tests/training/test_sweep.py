@@ -9,10 +9,10 @@ from somamba.errors import ConfigError, DataError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.trained import open_model
+from somamba.results.journal import read_journal
 from somamba.results.scores import read_scores, spread
 from somamba.training import sweep as module
-from somamba.training.journal import read_journal
-from somamba.training.standing import standing
+from somamba.training.run_status import run_status
 from somamba.training.sweep import prepare_runs, sweep
 from training.small_grid import RUNS, small_grid
 
@@ -55,7 +55,7 @@ def weights(run):
 def test_every_run_is_trained_and_measured_in_turn(swept):
     runs, diary = swept
     assert diary.states() == [(r["name"], s) for r in RUNS for s in ("training", "measuring", "finished")]
-    assert [standing(run).state for run in runs] == ["finished", "finished"]
+    assert [run_status(run).state for run in runs] == ["finished", "finished"]
     assert [event["step"] for name, event in diary.events if (name, event["event"]) == ("full", "step")] == [1, 2, 3, 4]
 
 
@@ -90,7 +90,7 @@ def test_a_signal_stops_the_sweep_and_the_next_one_goes_on(swept, data, tmp_path
     ending = sweep(runs, watch=diary)
     assert (ending.reason, ending.signal) == ("signal", signal.SIGTERM)
     assert diary.states()[-1] == ("full", "stopped")
-    assert [standing(run).state for run in runs] == ["stopped", "waiting"]
+    assert [run_status(run).state for run in runs] == ["stopped", "waiting"]
     assert signal.getsignal(signal.SIGTERM) is handler
     assert sweep(runs).reason == "finished"
     # Without a budget an interrupted sweep ends with the same bytes, as every training does.
@@ -114,7 +114,7 @@ def test_a_failed_run_is_reported_and_the_others_go_on(data, tmp_path, monkeypat
     assert "MemoryError: no room for so_mamba" in ending.failures["full"]
     assert "Traceback" in (runs[0].folder / "error.txt").read_text()
     assert ("full", "failed") in diary.states()
-    assert standing(runs[1]).state == "finished"
+    assert run_status(runs[1]).state == "finished"
     assert sweep(runs).failures == {}
     assert not (runs[0].folder / "error.txt").exists()
 

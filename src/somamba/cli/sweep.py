@@ -14,13 +14,14 @@ from somamba.cli.train import RESUMABLE
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.results.journal import Event
+from somamba.runtime.lock import locked
 from somamba.runtime.processes import announced_size
-from somamba.training.board import Board, live_board, plain_board
 from somamba.training.display import duration
 from somamba.training.grid import Grid, read_grid
-from somamba.training.standing import Run, standing
+from somamba.training.run_status import Run, run_status
 from somamba.training.summary import keep_summary, summary_table
 from somamba.training.sweep import Ending, Watcher, prepare_runs, sweep
+from somamba.training.sweep_display import SweepTable, live_sweep_display, plain_sweep_display
 
 # What a machine decides and a result does not: left out of the command that a summary names.
 LOCAL = ("--data.path", "--data.cache", "--machine.")
@@ -37,13 +38,14 @@ def main(arguments: list[str]) -> None:
         say(_time_left(chosen))
         return
     keep_pages(4096)
-    if sys.stdout.isatty():
-        with live_board(chosen, console) as watch:
+    with locked(options.output):
+        if sys.stdout.isatty():
+            with live_sweep_display(chosen, console) as watch:
+                ending = sweep(chosen, watch=_with_summary(watch, runs, options))
+        else:
+            watch = plain_sweep_display(chosen, say)
             ending = sweep(chosen, watch=_with_summary(watch, runs, options))
-    else:
-        watch = plain_board(chosen, say)
-        ending = sweep(chosen, watch=_with_summary(watch, runs, options))
-    rows = keep_summary(options.summary, runs, options.command)
+        rows = keep_summary(options.summary, runs, options.command)
     if rows:
         console.print(summary_table(rows))
     _leave(chosen, options.output, ending)
@@ -84,7 +86,7 @@ def plan_table(runs: Sequence[Run]) -> Table:
     for head in ("seed", "parameters", "done", "budget"):
         table.add_column(head, justify="right", no_wrap=True)
     for run in runs:
-        done, recipe = standing(run), run.recipe
+        done, recipe = run_status(run), run.recipe
         budget = f"{recipe.epochs} epochs" if run.budget is None else duration(run.budget)
         steps = f"{done.steps:,} steps" if done.steps else "-"
         table.add_row(run.name, recipe.model, done.state, str(recipe.seed), f"{run.parameters:,}", steps, budget)
@@ -92,7 +94,7 @@ def plan_table(runs: Sequence[Run]) -> Table:
 
 
 def _time_left(runs: Sequence[Run]) -> str:
-    left = Board(runs).seconds_left()
+    left = SweepTable(runs).seconds_left()
     if left is None:
         return "No budget is set; somamba train RECIPE --model NAME --dry-run measures how long a run takes."
     return f"{duration(left)} of training left; validations come on top."
@@ -113,7 +115,7 @@ def _leave(runs: Sequence[Run], folder: Path, ending: Ending) -> None:
     """Say how it ended, in words and by the exit code."""
     for name, reason in ending.failures.items():
         complain(f"run {name!r} failed: {reason}")
-    finished = sum(standing(run).state == "finished" for run in runs)
+    finished = sum(run_status(run).state == "finished" for run in runs)
     then = " The same command goes on." if finished < len(runs) else ""
     say(f"{finished} of {len(runs)} runs are finished: {folder}.{then}")
     if ending.reason != "finished":

@@ -21,6 +21,8 @@ from somamba.inference.checkpoint import (
     save_checkpoint,
     weights_digest,
 )
+from somamba.results.journal import JOURNAL
+from somamba.runtime.lock import locked
 from somamba.runtime.processes import announced_rank
 from somamba.training.checkpoints import progress_of
 from somamba.training.recipe import Anneal, Recipe, differences, recipe_from_plain, recorded
@@ -67,27 +69,30 @@ def begin_annealing(
     found = _read_last(run)
     if found.training is None:
         raise InputError(f"{run / 'last'} holds weights only; a run that can go on is needed.")
-    if found.config["recipe"].get("anneal") is not None:
-        raise ConfigError(f"{run} is annealed already.")
     progress = progress_of(found.training, source=str(run))
     recipe = _recipe(run, found.config["recipe"], overrides)
+    if recipe.anneal is not None:
+        raise ConfigError(f"{run} is annealed already.")
     recipe = replace(recipe, anneal=Anneal(step=progress.step, epochs=epochs))
-    if dry:
-        return recipe
-    origin = {
-        "name": run.resolve().name,
-        "step": progress.step,
-        "digest": weights_digest(found.weights),
-    }
+    if not dry:
+        with locked(folder):
+            _copy(run, found, recipe, folder)
+    return recipe
+
+
+def _copy(run: Path, found: Checkpoint, recipe: Recipe, folder: Path) -> None:
+    """Write the first checkpoint of the copy, and the journal that led to it."""
+    training = found.training or TrainingState()
+    progress = progress_of(training, source=str(run))
+    origin = {"name": run.resolve().name, "step": progress.step, "digest": weights_digest(found.weights)}
+    config = {**found.config, "recipe": recorded(recipe), "annealed_from": origin}
     # The best of the original lies in its own folder; here the first validation is the best so far.
     values = asdict(replace(progress, best=None))
-    config = {**found.config, "recipe": recorded(recipe), "annealed_from": origin}
-    journal = run / "journal.jsonl"
+    journal = run / JOURNAL
     if journal.is_file():
         # Resuming cuts it back to the step of the checkpoint.
         replace_file(folder / journal.name, journal.read_bytes())
-    save_checkpoint(folder / "last", Checkpoint(found.weights, config, TrainingState(found.training.tensors, values)))
-    return recipe
+    save_checkpoint(folder / "last", Checkpoint(found.weights, config, TrainingState(training.tensors, values)))
 
 
 def _recipe(folder: Path, record: Mapping[str, Any], overrides: Sequence[str]) -> Recipe:

@@ -7,7 +7,8 @@ follows the clock. Resuming goes on counting its seconds, but a second run takes
 """
 
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,18 +16,18 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from somamba.data.slices import SliceDataset, open_slices
-from somamba.errors import ConfigError, InputError
+from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
-from somamba.physics.masks import SamplingMask
 from somamba.results.journal import JOURNAL
+from somamba.runtime.lock import locked
 from somamba.runtime.processes import World, joined
-from somamba.runtime.provenance import code_record
 from somamba.runtime.threads import use_threads
 from somamba.training.average import WeightAverage
 from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
+from somamba.training.facts import about_run, hardware, start_facts
 from somamba.training.journal import Journal, Listener
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress, seed_step
@@ -95,18 +96,52 @@ def train(
     stop: StopRequest | None = None,
 ) -> Outcome:
     """Train a model on slices that are open already; see `fit`."""
+    with _claimed(folder, world):
+        return _train(
+            model, training, validation, recipe, folder, world=world, resume=resume, origin=origin, tell=tell, stop=stop
+        )
+
+
+@contextmanager
+def _claimed(folder: Path, world: World) -> Iterator[None]:
+    """Keep other trainers out of the folder of a run; all processes fail if the first one cannot."""
+    refused: SomambaError | None = None
+    with ExitStack() as stack:
+        if world.leads:
+            try:
+                stack.enter_context(locked(folder))
+            except SomambaError as error:
+                refused = error
+        if world.of_leader(float(refused is not None)):
+            raise refused or InputError(f"{folder} could not be locked by the first process.")
+        yield
+
+
+def _train(
+    model: Reconstructor,
+    training: SliceDataset,
+    validation: SliceDataset,
+    recipe: Recipe,
+    folder: Path,
+    *,
+    world: World,
+    resume: bool,
+    origin: Path | None,
+    tell: Listener,
+    stop: StopRequest | None,
+) -> Outcome:
     started = time.monotonic()
     plan = make_plan(recipe, len(training), world.size)
     model.to(world.device)
     optimiser = make_optimiser(model, recipe.optimiser)
     begun = _begin(model, optimiser, recipe, folder, world=world, resume=resume, origin=origin)
     progress, average = begun.progress, begun.average
-    about = {**_about(model, training, plan, world), **begun.origin}
+    about = {**about_run(model, training, plan, world), **begun.origin}
     checkpoints = CheckpointWriter(folder if world.leads else None, model, optimiser, average, recipe, about)
     path = folder / JOURNAL if world.leads else None
     listening = StopRequest() if stop is None else nullcontext(stop)
     with Journal(path, tell, keep=progress.includes) as journal, listening as request:
-        journal.write("start", step=progress.step, **_numbers(model, recipe, plan, progress, world))
+        journal.write("start", step=progress.step, **start_facts(model, recipe, plan, progress, world))
         if begun.origin:
             checkpoints.write_last(progress)  # From here on resuming needs no word about the origin.
         stream = batches_from(progress.step, training, recipe, plan, world)
@@ -166,7 +201,7 @@ def _begin(
     if has_checkpoint(folder / "last"):
         if not resume:
             raise InputError(f"{folder} holds a run already: --resume goes on with it, --output FOLDER starts another.")
-        progress, about = resume_run(folder / "last", model, optimiser, average, recipe, _hardware(world))
+        progress, about = resume_run(folder / "last", model, optimiser, average, recipe, hardware(world))
         if origin is not None:
             check_origin(origin, about, folder)
     elif origin is not None:
@@ -204,49 +239,6 @@ def _validate(
     journal.write("validation", step=progress.step, **scores, **facts)
     checkpoints.write_last(progress)
     return progress
-
-
-def _about(model: Reconstructor, training: SliceDataset, plan: Plan, world: World) -> dict[str, Any]:
-    """What a checkpoint records besides the recipe."""
-    config = training.config
-    mask = SamplingMask(training[0].mask[0], config.mask_kind, config.acceleration)
-    return {
-        "protocol": config.protocol,
-        "data": config.facts(),
-        "mask": {
-            "kind": mask.kind,
-            "acceleration": mask.acceleration,
-            "realised_acceleration": mask.realised_acceleration,
-            "digest": None if config.draws_masks else mask.digest,
-        },
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "training_cases": len(training.cases),
-        "training_slices": len(training),
-        "steps_per_epoch": plan.steps_per_epoch,
-        "hardware": _hardware(world),
-        "code": code_record(),
-    }
-
-
-def _hardware(world: World) -> dict[str, Any]:
-    """Device, processes and threads: bits repeat only if all three do, because they fix the order of sums."""
-    return {"device": world.device.type, "processes": world.size, "threads": torch.get_num_threads()}
-
-
-def _numbers(model: Reconstructor, recipe: Recipe, plan: Plan, progress: Progress, world: World) -> dict[str, Any]:
-    return {
-        "best": progress.best,
-        "timed": plan.timed,
-        "length": plan.length,
-        "place": plan.place(progress),
-        "schedule": recipe.optimiser.schedule if recipe.anneal is None else "anneal",
-        "ema": recipe.optimiser.ema,
-        "validate_every": plan.validate_every,
-        "steps_per_epoch": plan.steps_per_epoch,
-        "batch_size": recipe.batch_size,
-        **_hardware(world),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-    }
 
 
 def _over(seconds: float, minutes: float | None) -> bool:

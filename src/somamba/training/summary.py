@@ -10,12 +10,12 @@ from somamba.errors import InputError
 from somamba.results.scores import METRICS, average, read_scores
 from somamba.results.sweep import SweepRecord, write_sweep
 from somamba.training.display import duration
-from somamba.training.standing import Run, standing
+from somamba.training.run_status import Run, run_status
 
 
 def summarise(run: Run, command: str) -> SweepRecord:
     """The line of a finished run."""
-    records, done = read_scores(run.results), standing(run)
+    records, done = read_scores(run.results), run_status(run)
     if not done.seconds > 0:
         raise InputError(f"{run.folder} is finished, but its journal.jsonl is gone: nobody knows how far it came.")
     first = records[0]
@@ -37,7 +37,7 @@ def summarise(run: Run, command: str) -> SweepRecord:
 
 def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRecord]:
     """Write the lines of the runs that are finished so far to a CSV file, and return them."""
-    rows = [summarise(run, command) for run in runs if standing(run).state == "finished"]
+    rows = [summarise(run, command) for run in runs if run_status(run).state == "finished"]
     if rows:
         write_sweep(path, rows)
     return rows

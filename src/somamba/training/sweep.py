@@ -23,7 +23,7 @@ from somamba.runtime.processes import joined
 from somamba.training.grid import Grid
 from somamba.training.loop import build_model, fit
 from somamba.training.recipe import Recipe
-from somamba.training.standing import Run, State, standing
+from somamba.training.run_status import Run, State, run_status
 from somamba.training.stop import StopRequest
 
 Watcher = Callable[[str, Event], None]
@@ -53,7 +53,7 @@ def prepare_runs(grid: Grid, folder: Path) -> list[Run]:
                 split_entries(recipe.data.dataset, recipe.data.root, split)
             parameters = sum(parameter.numel() for parameter in build_model(recipe).parameters())
             run = Run(name=name, recipe=recipe, folder=folder / name, parameters=parameters)
-            standing(run)
+            run_status(run)
         except SomambaError as error:
             raise ConfigError(f"{grid.path}, run {name!r}: {error}") from None
         runs.append(run)
@@ -70,7 +70,7 @@ def sweep(runs: Sequence[Run], *, watch: Watcher = lambda _name, _event: None) -
     started, failures = time.monotonic(), dict[str, str]()
     with StopRequest() as request:
         for run in runs:
-            if standing(run).state == "finished":
+            if run_status(run).state == "finished":
                 continue
             state, note = _attempt(run, request, started, watch)
             watch(run.name, {"event": "state", "state": state, "note": note})

@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from somamba.results.journal import Event
 from somamba.training.display import Pace, duration, plain_display
 from somamba.training.journal import Listener
-from somamba.training.standing import Run, Standing, State, standing
+from somamba.training.run_status import Run, RunStatus, State, run_status
 from somamba.training.sweep import Watcher
 
 OF_A_RUN = ("start", "step", "validation", "stop")
@@ -25,7 +25,7 @@ class Line:
     """One run: where it stood when the sweep began, and what was heard of it since."""
 
     run: Run
-    before: Standing
+    before: RunStatus
     state: State
     pace: Pace = field(default_factory=Pace)
     measured: str = ""
@@ -62,13 +62,13 @@ class Line:
         ]
 
 
-class Board:
+class SweepTable:
     """Where every run of a sweep stands."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.lines: dict[str, Line] = {}
         for run in runs:
-            before = standing(run)
+            before = run_status(run)
             self.lines[run.name] = Line(run, before, before.state)
 
     def hear(self, name: str, event: Event) -> None:
@@ -94,20 +94,20 @@ class Board:
 
 
 @contextmanager
-def live_board(runs: Sequence[Run], console: Console) -> Iterator[Watcher]:
+def live_sweep_display(runs: Sequence[Run], console: Console) -> Iterator[Watcher]:
     """A watcher that keeps a table up to date."""
-    board = Board(runs)
-    with Live(board.table(), console=console, refresh_per_second=2) as live:
+    overview = SweepTable(runs)
+    with Live(overview.table(), console=console, refresh_per_second=2) as live:
 
         def watch(name: str, event: Event) -> None:
-            board.hear(name, event)
-            live.update(board.table())
+            overview.hear(name, event)
+            live.update(overview.table())
 
         yield watch
-        live.update(board.table())
+        live.update(overview.table())
 
 
-def plain_board(runs: Sequence[Run], write: Callable[[str], object], *, every: float = 30.0) -> Watcher:
+def plain_sweep_display(runs: Sequence[Run], write: Callable[[str], object], *, every: float = 30.0) -> Watcher:
     """A watcher that writes a line whenever a run changes its state, and its progress now and then."""
     listeners: dict[str, Listener] = {}
     written = time.monotonic()

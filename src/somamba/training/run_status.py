@@ -34,7 +34,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class RunStatus:
     """What was done of a run."""
 
     state: State = "waiting"
@@ -45,7 +45,7 @@ class Standing:
     """PSNR of the best validation so far."""
 
 
-def standing(run: Run) -> Standing:
+def run_status(run: Run) -> RunStatus:
     """Look into the folder of a run.
 
     Raises:
@@ -54,7 +54,7 @@ def standing(run: Run) -> Standing:
     finished = run.results.is_file() and has_checkpoint(run.folder / "best")
     place = run.folder / ("best" if finished else "last")
     if not has_checkpoint(place):
-        return Standing()
+        return RunStatus()
     record = read_config(place)["recipe"]
     if changes := differences(run.recipe, record, source=str(place), may_grow=not finished):
         raise ConfigError(
@@ -65,7 +65,7 @@ def standing(run: Run) -> Standing:
     if not finished:
         reached = read_config(place)["step"]
         steps = [event for event in steps if event["step"] <= reached]
-    return Standing(
+    return RunStatus(
         state="finished" if finished else "stopped",
         steps=len(steps),
         seconds=sum((event["seconds"] for event in steps), 0.0),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from somamba.training.board import Board, live_board, plain_board
-from somamba.training.standing import Run
+from somamba.training.run_status import Run
+from somamba.training.sweep_display import SweepTable, live_sweep_display, plain_sweep_display
 from training.test_display import START, STEPS, VALIDATION
 from training.tiny import tiny_recipe
 
@@ -25,32 +25,32 @@ def state(word, note=""):
 
 
 def test_a_line_has_state_step_loss_best_and_time_left(runs):
-    board = Board(runs)
-    assert board.lines["unet"].cells() == ["unet", "[dim]waiting[/]", "0", "-", "-", "1 min 00 s"]
+    overview = SweepTable(runs)
+    assert overview.lines["unet"].cells() == ["unet", "[dim]waiting[/]", "0", "-", "-", "1 min 00 s"]
     for event in (state("training"), TIMED, *STEPS, VALIDATION):
-        board.hear("unet", event)
-    assert board.lines["unet"].cells() == ["unet", "[bold]training[/]", "10", "0.12500", "31.50 dB", "47 s"]
-    assert board.seconds_left() == 47 + 60
+        overview.hear("unet", event)
+    assert overview.lines["unet"].cells() == ["unet", "[bold]training[/]", "10", "0.12500", "31.50 dB", "47 s"]
+    assert overview.seconds_left() == 47 + 60
 
 
 def test_measuring_counts_batches_and_a_finished_run_needs_no_time(runs):
-    board = Board(runs)
+    overview = SweepTable(runs)
     for event in (state("measuring"), {"event": "measured", "done": 3, "count": 8}):
-        board.hear("unet", event)
-    assert board.lines["unet"].cells()[1] == "[bold]measuring 3/8[/]"
-    board.hear("unet", state("finished"))
-    assert board.lines["unet"].cells()[1] == "[green]finished[/]"
-    assert board.seconds_left() == 60
+        overview.hear("unet", event)
+    assert overview.lines["unet"].cells()[1] == "[bold]measuring 3/8[/]"
+    overview.hear("unet", state("finished"))
+    assert overview.lines["unet"].cells()[1] == "[green]finished[/]"
+    assert overview.seconds_left() == 60
 
 
 def test_without_a_budget_the_time_left_is_not_known(data, tmp_path):
     run = Run(name="a", recipe=tiny_recipe(data), folder=tmp_path / "a", parameters=1)
-    assert Board([run]).seconds_left() is None
+    assert SweepTable([run]).seconds_left() is None
 
 
 def test_a_terminal_shows_all_runs(runs):
     screen = io.StringIO()
-    with live_board(runs, Console(file=screen, force_terminal=True, width=120)) as watch:
+    with live_sweep_display(runs, Console(file=screen, force_terminal=True, width=120)) as watch:
         for event in (state("training"), TIMED, *STEPS, VALIDATION, state("finished")):
             watch("unet", event)
     last = screen.getvalue().split("run ")[-1]
@@ -60,7 +60,7 @@ def test_a_terminal_shows_all_runs(runs):
 
 def test_plain_lines_name_the_run(runs):
     lines = []
-    watch = plain_board(runs, lines.append, every=1000.0)
+    watch = plain_sweep_display(runs, lines.append, every=1000.0)
     for event in (state("training"), TIMED, *STEPS, VALIDATION, state("failed", "no room")):
         watch("so[b]", event)
     watch("so[b]", {"event": "measured", "done": 1, "count": 2})
@@ -72,6 +72,6 @@ def test_plain_lines_name_the_run(runs):
 
 def test_lines_tell_of_measuring_now_and_then(runs):
     lines = []
-    watch = plain_board(runs, lines.append, every=-1.0)
+    watch = plain_sweep_display(runs, lines.append, every=-1.0)
     watch("unet", {"event": "measured", "done": 4, "count": 10})
     assert lines == ["unet  measured 4 of 10 batches"]
