@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from promises import complex_normal, is_linear, is_what_it_says_it_is, keeps_the_adjoint_identity
 from somamba.physics.encoding import Coils, Fourier, Sampling, encoding
 from somamba.physics.operator import Composed
 
@@ -58,3 +59,42 @@ def test_it_moves_to_a_device_as_a_whole_and_leaves_the_original():
 def test_an_operator_cannot_be_changed():
     with pytest.raises(AttributeError):
         M.mask = ~MASK
+
+
+ALGEBRA = {
+    "adjoint": ((M @ F @ S).H, (1, 3, 8, 6), (1, 1, 8, 6)),
+    "sum": (F @ S + (2 - 1j) * (M @ F @ S), (1, 1, 8, 6), (1, 3, 8, 6)),
+    "scaled": ((0.5 + 3j) * (M @ F), (1, 3, 8, 6), (1, 3, 8, 6)),
+    "turned": (1j * F, (1, 1, 8, 6), (1, 1, 8, 6)),
+    "normal": ((M @ F @ S).H @ (M @ F @ S) + 0.1 * (F.H @ F), (1, 1, 8, 6), (1, 1, 8, 6)),
+    "adjoint of a sum": ((F @ S + 2 * (M @ F @ S)).H, (1, 3, 8, 6), (1, 1, 8, 6)),
+}
+
+
+@pytest.mark.parametrize("name", ALGEBRA)
+def test_the_algebra_keeps_the_promises_of_an_operator(name, rng):
+    operator, domain, codomain = ALGEBRA[name]
+    keeps_the_adjoint_identity(operator, domain, codomain, rng)
+    is_linear(operator, domain, rng)
+    is_what_it_says_it_is(operator, domain, rng)
+
+
+def test_the_algebra_means_what_it_says(rng):
+    A, B = M @ F @ S, F @ S
+    x, y = complex_normal((1, 1, 8, 6), rng), complex_normal((1, 3, 8, 6), rng)
+    torch.testing.assert_close((A + B)(x), A(x) + B(x))
+    torch.testing.assert_close((3j * A)(x), 3j * A(x))
+    torch.testing.assert_close((3j * A).adjoint(y), -3j * A.adjoint(y))
+    assert torch.equal(A.H(y), A.adjoint(y))
+    assert A.H.H is A
+    torch.testing.assert_close((A.H @ A)(x), A.gram(x))
+
+
+def test_the_algebra_prints_and_moves():
+    A = encoding(MASK, MAPS)
+    assert repr(A.H) == f"({A!r}).H"
+    assert repr(F.H) == "Fourier.H"
+    assert repr(F + 2 * F) == "(Fourier + 2 * Fourier)"
+    moved = (2 * A.H + A.H).to("meta")
+    assert moved.first.operator.operator.factors[-1].maps.device.type == "meta"
+    assert moved.second.operator.factors[-1].maps.device.type == "meta"

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
-from somamba.errors import InputError
 from somamba.models.base import Reconstructor
 from somamba.physics.channels import to_channels, to_complex
 from somamba.physics.consistency import CONSISTENCIES
@@ -43,22 +42,11 @@ class ImageNetwork(Reconstructor):
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
-        x = A.adjoint(y)
-        check_images(x, self.coils)
+        x = self.start(y, A)
         height, width = x.shape[-2:]
         refined = self.refine(pad_to_multiple(to_channels(x), self.multiple, self.smallest))
         image = to_complex(refined[..., :height, :width])
         return image if self.consistency is None else self.consistency(image, y, A)
-
-
-def check_images(x: Images, coils: int) -> None:
-    """Refuse images whose number of channels is not the one that a network was built for."""
-    if x.shape[1] != coils:
-        raise InputError(
-            f"This network was built for {coils} image channel(s), the operator gives {x.shape[1]}. Pass sensitivity "
-            "maps to combine the coils, or build the network with coils equal to their number."
-        )
 
 
 def pad_to_multiple(image: Tensor, multiple: int, smallest: int = 1) -> Tensor:

@@ -17,12 +17,30 @@ class Reconstructor(nn.Module, ABC):
     the coil axis of ``y``.
     """
 
+    coils: int | None = None
+    """Image channels that the network was built for: the number of coils in coil-channel mode, else 1; None: any."""
+
     @abstractmethod
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
         """Reconstruct the image that ``A`` measured as ``y``."""
 
+    def start(self, y: Tensor, A: LinearOperator) -> Images:
+        """Return the zero-filled image ``A^H y``, after all checks; the first thing that ``forward`` does.
+
+        Raises:
+            InputError: the network cannot take these measurements, or was built for another number of image channels.
+        """
+        self.check(y, A)
+        x = A.H(y)
+        if self.coils is not None and x.shape[1] != self.coils:
+            raise InputError(
+                f"This network was built for {self.coils} image channel(s), the operator gives {x.shape[1]}. Pass "
+                "sensitivity maps to combine the coils, or build the network with coils equal to their number."
+            )
+        return x
+
     def check(self, y: Tensor, A: LinearOperator) -> None:
-        """Refuse measurements that this network cannot take; the first thing that ``forward`` does."""
+        """Refuse measurements that this network cannot take."""
         check_measurement(y, A)
         weights = next(self.parameters(), None)
         if weights is None:

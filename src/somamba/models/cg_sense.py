@@ -42,7 +42,6 @@ class CGSense(Reconstructor):
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
         config = self.config
-        nothing = torch.zeros_like(A.adjoint(y))
+        nothing = torch.zeros_like(self.start(y, A))
         return proximal(nothing, y, A, config.strength, iterations=config.iterations, tolerance=config.tolerance)

@@ -15,7 +15,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from somamba.models.adapters import check_images
 from somamba.models.base import Reconstructor
 from somamba.models.layers.precision import full
 from somamba.options import check_at_least, check_words
@@ -107,12 +106,13 @@ class ISTANet(Reconstructor):
     def __init__(self, config: ISTANetConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or ISTANetConfig()
+        self.coils = config.coils
         step = GradientStep if config.step == "gradient" else CONSISTENCIES["auto"]
         self.phases = nn.ModuleList(Phase(step(), 2 * config.coils, config.features) for _ in range(config.phases))
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        x = self._zero_filled(y, A)
+        x = self.start(y, A)
         for phase in self.phases:
             x = phase(x, y, A).image
         return x
@@ -122,19 +122,13 @@ class ISTANet(Reconstructor):
 
         The paper adds 0.01 times the penalty to its loss. It costs half as much again, so inference leaves it out.
         """
-        x = self._zero_filled(y, A)
+        x = self.start(y, A)
         penalty = torch.zeros((), dtype=x.dtype.to_real(), device=x.device)
         for phase in cast(Iterable[Phase], self.phases):
             refined = phase(x, y, A)
             penalty = penalty + phase.asymmetry(refined)
             x = refined.image
         return Symmetric(x, penalty)
-
-    def _zero_filled(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
-        x = A.adjoint(y)
-        check_images(x, self.config.coils)
-        return x
 
 
 def shrink(u: Features, theta: Tensor) -> Features:

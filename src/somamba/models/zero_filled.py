@@ -24,5 +24,4 @@ class ZeroFilled(Reconstructor):
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
-        return A.adjoint(y)
+        return self.start(y, A)

@@ -1,4 +1,4 @@
-"""Linear maps that know their adjoint, compose with ``@`` and print as the algebra they are."""
+"""Linear maps that know their adjoint and print as the algebra they are: ``A @ B``, ``A + B``, ``2 * A``, ``A.H``."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
@@ -42,8 +42,19 @@ class LinearOperator(ABC):
         """The operators this one is composed of, outermost first."""
         return (self,)
 
+    @property
+    def H(self) -> "LinearOperator":
+        """The adjoint as an operator of its own: ``A.H(y)`` is ``A.adjoint(y)``."""
+        return Adjoint(self)
+
     def __matmul__(self, inner: "LinearOperator") -> "LinearOperator":
         return Composed(self, inner)
+
+    def __add__(self, other: "LinearOperator") -> "LinearOperator":
+        return Sum(self, other)
+
+    def __rmul__(self, factor: int | float | complex) -> "LinearOperator":
+        return Scaled(self, factor)
 
     def to(self, device: torch.device | str) -> "LinearOperator":
         """Return the same map with its tensors on ``device``."""
@@ -94,3 +105,91 @@ class Composed(LinearOperator):
     @override
     def __repr__(self) -> str:
         return " @ ".join(map(repr, self.factors))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adjoint(LinearOperator):
+    """``A^H``; made by ``A.H``."""
+
+    operator: LinearOperator
+
+    @override
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.operator.adjoint(x)
+
+    @override
+    def adjoint(self, y: Tensor) -> Tensor:
+        return self.operator(y)
+
+    @property
+    @override
+    def H(self) -> LinearOperator:
+        return self.operator
+
+    @property
+    @override
+    def unitary(self) -> bool:
+        return self.operator.unitary
+
+    @property
+    @override
+    def partial_isometry(self) -> bool:
+        return self.operator.partial_isometry
+
+    @override
+    def __repr__(self) -> str:
+        return f"({self.operator!r}).H" if len(self.operator.factors) > 1 else f"{self.operator!r}.H"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sum(LinearOperator):
+    """``first(x) + second(x)``; made by ``first + second``."""
+
+    first: LinearOperator
+    second: LinearOperator
+
+    @override
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.first(x) + self.second(x)
+
+    @override
+    def adjoint(self, y: Tensor) -> Tensor:
+        return self.first.adjoint(y) + self.second.adjoint(y)
+
+    @override
+    def __repr__(self) -> str:
+        return f"({self.first!r} + {self.second!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(LinearOperator):
+    """``factor * operator(x)``; made by ``factor * operator``."""
+
+    operator: LinearOperator
+    factor: int | float | complex
+
+    @override
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.factor * self.operator(x)
+
+    @override
+    def adjoint(self, y: Tensor) -> Tensor:
+        return self.factor.conjugate() * self.operator.adjoint(y)
+
+    @property
+    @override
+    def unitary(self) -> bool:
+        return abs(self.factor) == 1 and self.operator.unitary
+
+    @property
+    @override
+    def partial_isometry(self) -> bool:
+        return abs(self.factor) == 1 and self.operator.partial_isometry
+
+    @override
+    def to(self, device: torch.device | str) -> LinearOperator:
+        return replace(self, operator=self.operator.to(device))
+
+    @override
+    def __repr__(self) -> str:
+        return f"{self.factor:g} * {self.operator!r}"

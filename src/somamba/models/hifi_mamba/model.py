@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from somamba.errors import InputError
-from somamba.models.adapters import check_images, pad_to_multiple
+from somamba.models.adapters import pad_to_multiple
 from somamba.models.base import Reconstructor
 from somamba.models.hifi_mamba.bands import Bottleneck, ChannelGate, Laplacian
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
@@ -90,6 +90,7 @@ class HiFiMamba(Reconstructor):
     def __init__(self, config: HiFiMambaConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or HiFiMambaConfig()
+        self.coils = self.config.coils
         rates = rising_rates(config.drop_path, config.stages * config.units)
         self.embed = PatchEmbedding(2 * config.coils, config.patch, config.channels)
         self.groups = nn.ModuleList(
@@ -101,9 +102,7 @@ class HiFiMamba(Reconstructor):
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
-        x = A.adjoint(y)
-        check_images(x, self.config.coils)
+        x = self.start(y, A)
         image = pad_to_multiple(to_channels(x), 2 * self.config.patch)
         self._check_size(image)
         features = self.embed(image)

@@ -10,7 +10,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from somamba.models.adapters import check_images
 from somamba.models.base import Reconstructor
 from somamba.models.layers.precision import full
 from somamba.models.lmo.activation import FilteredLeakyReLU
@@ -114,6 +113,7 @@ class LMO(Reconstructor):
     def __init__(self, config: LMOConfig | None = None) -> None:
         super().__init__()
         self.config = config = config or LMOConfig()
+        self.coils = self.config.coils
         self.lift = nn.Conv2d(2 * config.coils, config.channels, kernel_size=3, padding=1)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
         self.project = nn.Conv2d(config.channels, 2 * config.coils, kernel_size=3, padding=1)
@@ -121,9 +121,7 @@ class LMO(Reconstructor):
 
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        self.check(y, A)
-        x = A.adjoint(y)
-        check_images(x, self.config.coils)
+        x = self.start(y, A)
         v = self.lift(to_channels(x))
         y_maps, A_maps = for_each_map(self.config.maps, y, A)
         for block in self.blocks:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from somamba.models.adapters import check_images, pad_to_multiple
+from somamba.models.adapters import pad_to_multiple
 from somamba.models.base import Reconstructor
 from somamba.models.recon_former.block import Memories, ReconFormerBlock
 from somamba.models.recon_former.config import ReconFormerConfig
@@ -132,6 +132,7 @@ class ReconFormer(Reconstructor):
     def __init__(self, config: ReconFormerConfig | None = None) -> None:
         super().__init__()
         self.config = config or ReconFormerConfig()
+        self.coils = self.config.coils
         builders = (half_unit, full_unit, enlarged_unit)
         sizes = zip(builders, self.config.channels, self.config.depths, strict=True)
         self.units = nn.ModuleList(build(channels, depth, self.config) for build, channels, depth in sizes)
@@ -141,9 +142,7 @@ class ReconFormer(Reconstructor):
     @override
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
         """Start from the zero-filled image; every unit improves the image of the one before."""
-        self.check(y, A)
-        x = A.adjoint(y)
-        check_images(x, self.config.coils)
+        x = self.start(y, A)
         states: list[State | None] = [None] * len(self.units)
         for _ in range(self.config.iterations):
             images = []

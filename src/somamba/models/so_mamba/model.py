@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from somamba.errors import InputError
-from somamba.models.adapters import check_images
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.unit import Unit
@@ -89,24 +88,23 @@ class SOMamba(Reconstructor):
     def __init__(self, config: SOMambaConfig | None = None) -> None:
         super().__init__()
         self.config = config or SOMambaConfig()
+        self.coils = self.config.coils
         self.groups = nn.ModuleList(Group(self.config) for _ in range(self.config.groups))
 
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
         """Start from the zero-filled image and refine it group by group."""
-        self.check(y, A)
-        x = A.adjoint(y)
-        self._check_image(x)
+        x = self.start(y, A)
+        self._check_size(x)
         carried: Grid | None = None
         for group in self.groups:
             x, features = group(x, y, A, carried)
             carried = features if self.config.carry_features else None
         return x
 
-    def _check_image(self, x: Images) -> None:
+    def _check_size(self, x: Images) -> None:
         smallest = SMALLEST_GRID * self.config.patch - (self.config.patch - 1)
         if min(x.shape[-2:]) < smallest:
             raise InputError(
                 f"SO-Mamba with patch {self.config.patch} wants images of at least {smallest}x{smallest}, got "
                 f"{x.shape[-2]}x{x.shape[-1]}. Pad the k-space, or build the network with a smaller patch."
             )
-        check_images(x, self.config.coils)
