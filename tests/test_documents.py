@@ -1,13 +1,23 @@
-"""What the documents point at is there: links and their anchors, commands, recipes, and the files of the paper map."""
+"""What the documents say is true: links, commands with their options, recipes, the paper map, code that runs."""
 
+import ast
 import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from somamba.cli.main import COMMANDS
+from inference.raw.made import coil_kspace
+from somamba.cli.main import COMMANDS, parser_of
 
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "somamba"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "weights").rglob("*.md")])
 
 
@@ -46,3 +56,115 @@ def test_the_paper_map_names_files_that_are_there():
     there = {str(path.relative_to(ROOT)) for path in (ROOT / "src" / "somamba").rglob("*.py")}
     assert len(named) > 20
     assert [name for name in sorted(named) if not any(path.endswith(f"/{name}") for path in there)] == []
+
+
+@cache
+def identifiers(path):
+    """Every name that a Python file defines or uses, and its short strings: keys of tables are names too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for field in ("id", "attr", "arg", "name"):
+            found |= {getattr(node, field, None)}
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            found.add(node.value)
+    return found
+
+
+def test_the_paper_map_names_symbols_that_are_there():
+    """Those of a row are in the files of that row, or anywhere if it names none."""
+    everywhere = set().union(*map(identifiers, SOURCE.rglob("*.py")))
+    checked = 0
+    for line in (ROOT / "docs" / "paper_map.md").read_text(encoding="utf-8").splitlines():
+        spans = re.findall(r"`([^`]+)`", line) if line.startswith("|") else []
+        names = [span for span in spans if span.endswith(".py")]
+        files = [path for path in SOURCE.rglob("*.py") for name in names if str(path).endswith(f"/{name}")]
+        known = set().union(*map(identifiers, files)) if files else everywhere
+        for span in spans:
+            if re.fullmatch(r"\.?[A-Za-z_][\w.]*(\(.*\))?", span) and span not in names:
+                for word in re.findall(r"[A-Za-z_]\w*", span):
+                    checked += 1
+                    assert word in known or word in COMMANDS, f"{span} in: {line}"
+    assert checked > 80
+
+
+def commands_of(path):
+    """Every command line in the indented blocks of a document, without comments and continued lines joined."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in re.findall(r"^ {4}(?:\S*/)?somamba ([a-z].*)$", text, re.MULTILINE):
+        yield re.split(r"\s#|\s\(|\s[|>;&]|\s->", line)[0]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_options_of_commands_exist(path):
+    for line in commands_of(path):
+        command, *words = shlex.split(line)
+        known = set()
+        parsers = [parser_of(command)]
+        while parsers:
+            for action in parsers.pop()._actions:
+                known |= set(action.option_strings)
+                parsers += action.choices.values() if isinstance(action.choices, dict) else ()
+        for word in words:
+            name = word.partition("=")[0]
+            if name.startswith("-") and command not in ("train", "sweep"):
+                assert name in known, line
+            elif name.startswith("--"):
+                assert "_" not in name, line
+
+
+BLOCKS = {path: re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL) for path in DOCUMENTS}
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if BLOCKS[path]], ids=lambda p: str(p.relative_to(ROOT)))
+def test_python_blocks_run(path, tmp_path, monkeypatch):
+    """One after another, as a reader would type them, in a folder with a scan."""
+    monkeypatch.chdir(tmp_path)
+    kspace = coil_kspace(4, 48, 40)
+    kspace[..., 1::2] *= np.abs(np.arange(1, 40, 2) - 20) < 9
+    np.save("kspace.npy", kspace)
+    names = {"__name__": "__main__"}
+    for number, block in enumerate(BLOCKS[path]):
+        exec(compile(block, f"{path.name}, block {number + 1}", "exec"), names)
+
+
+def test_every_import_is_declared():
+    """A package that comes only because another one needs it may be gone tomorrow."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    declared = {re.match(r"[\w.-]+", text)[0].lower().replace("_", "-") for text in wanted}
+    imported = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            imported |= {module.partition(".")[0] for module in modules}
+    imported -= {*sys.stdlib_module_names, "somamba", "triton"}  # builds of PyTorch for CUDA bring triton
+    owners = packages_distributions()
+    for module in imported:
+        names = {name.lower().replace("_", "-") for name in owners.get(module, [module])}
+        assert names & declared, module
+
+
+def test_the_wheel_carries_no_journal():
+    code = (
+        "from setuptools import Distribution\n"
+        "one = Distribution({'script_name': 'setup.py'}); one.parse_config_files()\n"
+        "build = one.get_command_obj('build_py'); build.ensure_finalized()\n"
+        "print(*(f'{folder}/{name}' for _, folder, _, names in build.data_files for name in names), sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = done.stdout.split()
+    assert any(name.endswith("model.safetensors") for name in files)
+    assert not [name for name in files if name.endswith(".jsonl")]
+
+
+def test_contributing_states_the_layers_that_are_checked():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = {contract["name"]: contract["layers"] for contract in contracts if "layers" in contract}
+    assert "\n".join(f"    {layer}" for layer in layers["data flows one way"]) in text
+    assert " > ".join(layers["so_mamba reads top-down"]) in text

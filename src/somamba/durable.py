@@ -54,6 +54,8 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], *, shared: bool = F
 
 def current(folder: Path) -> Path:
     """Where the last complete version of a folder is; changes nothing."""
+    if not folder.name:  # "." has no sibling
+        return folder
     old = _sibling(folder, "old")
     return old if old.is_dir() and not folder.exists() else folder
 
@@ -101,6 +103,8 @@ def _remove(folder: Path) -> None:
 
 
 def _sibling(path: Path, role: str) -> Path:
+    if not path.name:
+        raise StorageError(f"{str(path)!r} is not the name of a file or folder to write.")
     return path.with_name(f".{path.name}.{role}")
 
 

@@ -2,8 +2,10 @@
 
 import argparse
 import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,6 +17,8 @@ from somamba.registry import did_you_mean
 MOST_PIXELS = 4096
 """Largest height or width of an image that a command takes."""
 LARGEST_SEED = 2**63 - 1
+MARKED = 1 << 16
+"""Bytes at either end of a file among which it names somamba if we wrote it."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -76,6 +80,12 @@ class CommandParser(argparse.ArgumentParser):
                 chosen = action.choices.get(getattr(options, action.dest, None) or "")
                 names += chosen._names(options) if chosen else []
         return names
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # argparse reads --option=-- as an option with no value at all, and hands out an empty list for it.
+        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+            raise argparse.ArgumentError(action, "'--' is not a value.")
+        return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -189,11 +199,66 @@ def words(text: str) -> tuple[str, ...]:
 
 def path(text: str) -> Path:
     """Read the name of a file or folder."""
-    if not text or "\0" in text:
+    if not text:
         raise argparse.ArgumentTypeError(f"{text!r} is not the name of a file or folder.")
     return Path(text)
 
 
-def joined(names: Iterable[str]) -> str:
-    """Names in a help text."""
-    return ", ".join(names)
+def output_folder(text: str) -> Path:
+    """Read the name of a folder to write into; a place where none can be made is refused before any work."""
+    folder = path(text)
+    with _explained(text):
+        if folder.exists() and not folder.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a file, and a folder is wanted.")
+        _check_place(folder)
+    return folder
+
+
+def output_file(text: str) -> Path:
+    """Read the name of a file to write; a place where none can be written is refused before any work."""
+    file = path(text)
+    with _explained(text):
+        if file.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a folder, and the name of a file is wanted.")
+        if file.exists() and not file.is_file():
+            raise argparse.ArgumentTypeError(f"{text!r} is a device or a pipe; choose the name of a file.")
+        _check_place(file)
+    return file
+
+
+def own_output_file(text: str) -> Path:
+    """Read the name of a file to write; one that is there is replaced only if it says that somamba wrote it."""
+    file = output_file(text)
+    with _explained(text):
+        if file.exists() and not _made_by_us(file):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is there and was not written by somamba, so it is not replaced; move it away, or choose "
+                "another name."
+            )
+    return file
+
+
+def _made_by_us(file: Path) -> bool:
+    """Whether the beginning or the end of a file names somamba, as everything that we write does."""
+    with file.open("rb") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(0)
+        first = content.read(MARKED)
+        content.seek(max(0, size - MARKED))
+        return size == 0 or b"somamba" in first or b"somamba" in content.read(MARKED)
+
+
+def _check_place(wanted: Path) -> None:
+    place = next(parent for parent in wanted.absolute().parents if parent.exists())
+    if not place.is_dir():
+        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not a folder.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not writable.")
+
+
+@contextmanager
+def _explained(text: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} cannot be written: {error.strerror}.") from None

@@ -2,7 +2,7 @@
 
 from argparse import BooleanOptionalAction
 
-from somamba.cli.arguments import CommandParser, command_parser, count, image_size, path, threads
+from somamba.cli.arguments import CommandParser, command_parser, count, image_size, own_output_file, path, threads
 
 DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
 
@@ -32,6 +32,6 @@ def parser() -> CommandParser:
     parser.add_argument("--repeats", type=count, default=3, help="repeats of the measurement, best counts (default: 3)")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     parser.add_argument("--results", nargs="+", type=path, default=[], metavar="CSV", help="adds PSNR and SSIM")
-    parser.add_argument("--csv", type=path, help="write the rows to this file")
+    parser.add_argument("--csv", type=own_output_file, help="write the rows to this file")
     parser.add_argument("--json", action="store_true", help="print one JSON document, for programs")
     return parser

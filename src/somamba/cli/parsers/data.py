@@ -1,8 +1,6 @@
 """What ``somamba data`` takes."""
 
-from pathlib import Path
-
-from somamba.cli.arguments import CommandParser, acceleration, path, whole
+from somamba.cli.arguments import CommandParser, acceleration, own_output_file, path, whole
 from somamba.cli.declared import MASKS
 from somamba.data.catalog import DATASETS
 
@@ -48,7 +46,7 @@ def _add_show(parser: CommandParser) -> None:
     parser.add_argument("--protocol", choices=("magnitude", "raw"), default="magnitude", help="default: magnitude")
     parser.add_argument("--mask", metavar="KIND", choices=MASKS, help="kind of mask (default: the dataset's)")
     parser.add_argument(
-        "-o", "--output", type=path, default=Path("case.png"), metavar="OUT.png", help="default: case.png"
+        "-o", "--output", type=own_output_file, default="case.png", metavar="OUT.png", help="default: case.png"
     )
 
 

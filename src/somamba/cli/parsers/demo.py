@@ -1,8 +1,6 @@
 """What ``somamba demo`` takes."""
 
-from pathlib import Path
-
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, path, threads
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, threads
 from somamba.cli.declared import WEIGHTS
 
 DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
@@ -26,6 +24,6 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--weights", default=WEIGHTS, help="by name, or the folder of a checkpoint (default: %(default)s)"
     )
-    parser.add_argument("-o", "--output", type=path, default=Path("demo"), help="folder (default: demo)")
+    parser.add_argument("-o", "--output", type=output_folder, default="demo", help="folder (default: demo)")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     return parser

@@ -1,6 +1,6 @@
 """What ``somamba evaluate`` takes."""
 
-from somamba.cli.arguments import CommandParser, count, path
+from somamba.cli.arguments import CommandParser, count, output_folder
 from somamba.cli.declared import GALLERY_CASES
 from somamba.cli.parsers.measuring import measuring_parser
 
@@ -24,7 +24,9 @@ def parser() -> CommandParser:
     """The options of the command."""
     parser = measuring_parser("evaluate", DESCRIPTION)
     parser.add_argument("--batch-size", type=count, default=1, help="slices computed together (default: 1)")
-    parser.add_argument("--keep", type=path, metavar="FOLDER", help="keep the images of the first cases in a gallery")
+    parser.add_argument(
+        "--keep", type=output_folder, metavar="FOLDER", help="keep the images of the first cases in a gallery"
+    )
     parser.add_argument(
         "--keep-cases", type=count, default=GALLERY_CASES, metavar="N", help="how many (default: %(default)s)"
     )

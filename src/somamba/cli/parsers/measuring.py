@@ -1,13 +1,13 @@
 """What the commands take that measure a checkpoint on one split of a dataset."""
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, count, path, threads
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, count, own_output_file, path, threads
 from somamba.data.terms import TERMS
 
 
 def measuring_parser(command: str, description: str) -> CommandParser:
     """The model, the data, how much of it, and where to compute and write rows."""
     parser = model_parser(command, description)
-    parser.add_argument("--csv", type=path, help="write the rows to this file")
+    parser.add_argument("--csv", type=own_output_file, help="write the rows to this file")
     parser.add_argument("--limit-cases", type=count, help="only the first so many cases")
     return parser
 

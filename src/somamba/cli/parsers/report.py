@@ -1,8 +1,6 @@
 """What ``somamba report`` takes."""
 
-from pathlib import Path
-
-from somamba.cli.arguments import CommandParser, command_parser, count, path
+from somamba.cli.arguments import CommandParser, command_parser, count, own_output_file, path
 from somamba.cli.declared import REPORT_SLICES, REPORT_TITLE
 
 DESCRIPTION = """Make one HTML file that opens from disk and asks the network for nothing.
@@ -29,7 +27,9 @@ def parser() -> CommandParser:
     """The options of the command."""
     parser = command_parser("report", DESCRIPTION)
     parser.add_argument("sources", nargs="+", type=path, help="folders and files, see above")
-    parser.add_argument("-o", "--output", type=path, default=Path("report.html"), help="page (default: report.html)")
+    parser.add_argument(
+        "-o", "--output", type=own_output_file, default="report.html", help="page (default: report.html)"
+    )
     parser.add_argument("--title", default=REPORT_TITLE, help="title of the page (default: %(default)s)")
     parser.add_argument(
         "--slices",

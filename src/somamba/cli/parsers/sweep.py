@@ -1,6 +1,6 @@
 """What ``somamba sweep`` takes."""
 
-from somamba.cli.arguments import RecipeParser, path
+from somamba.cli.arguments import RecipeParser, output_folder
 
 DESCRIPTION = """Train the runs of a grid one after another, under one budget, and measure each on the validation cases.
 
@@ -28,7 +28,9 @@ def parser() -> RecipeParser:
         epilog="somamba train RECIPE --help lists the fields.",
         add_help=False,
     )
-    parser.add_argument("--output", type=path, help="folder of the sweep (default: runs/ and the name of the grid)")
+    parser.add_argument(
+        "--output", type=output_folder, help="folder of the sweep (default: runs/ and the name of the grid)"
+    )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these runs")
     parser.add_argument("--dry-run", action="store_true", help="check everything and say what would be done")
     parser.add_argument("-h", "--help", action="help", help="show this and leave")

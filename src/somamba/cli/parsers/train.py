@@ -1,6 +1,6 @@
 """What ``somamba train`` takes."""
 
-from somamba.cli.arguments import RecipeParser, path, real
+from somamba.cli.arguments import RecipeParser, output_folder, path, real
 
 DESCRIPTION = """Train a model as a recipe says. A recipe is a YAML file; every field of it is an option as well.
 
@@ -14,7 +14,7 @@ so many epochs. The run itself is only read, and may be training meanwhile.
 
 examples:
   somamba train recipes/acdc_x4.yaml --data.path data/acdc --dry-run
-  somamba train recipes/acdc_x4.yaml --data.path data/acdc --optimiser.learning_rate 4e-4 --output runs/slower
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --optimiser.learning-rate 4e-4 --output runs/slower
   somamba train recipes/acdc_x4.yaml --data.path data/acdc --resume
   somamba train recipes/acdc_x8.yaml --data.path data/acdc --start-from runs/acdc_x4/best
   somamba train runs/acdc_x4 --anneal 3 --data.path data/acdc --output runs/release
@@ -30,7 +30,9 @@ def parser() -> RecipeParser:
         description=DESCRIPTION,
         add_help=False,
     )
-    parser.add_argument("--output", type=path, help="folder of the run (default: runs/ and the name of the recipe)")
+    parser.add_argument(
+        "--output", type=output_folder, help="folder of the run (default: runs/ and the name of the recipe)"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the run's last checkpoint, if there is one")
     parser.add_argument(
         "--start-from", type=path, metavar="CHECKPOINT", help="begin with the weights of this checkpoint"
