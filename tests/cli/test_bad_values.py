@@ -22,9 +22,8 @@ from somamba.training.recipe import read_recipe, recipe_parser
 from training.tiny import write_data
 
 ODD = (
-    *("", " ", "0", "-1", "1", "3.5", "nan", "inf", "-inf", "1e309", "9" * 25, "9" * 5000, "x", "None", "--", "-"),
-    *("a\x1b[2Jb", "\u202e", "\udcff", "n" * 5000, "{a: [", "so_manba", "%(prog)s", "%s", "{}", "[bold]"),
-    *("missing", "missing/file.csv", ".", "folder", "text.txt", "text.txt/below", "empty.csv", "x.h5", "x.png", "*"),
+    *("", " ", "0", "-1", "1", "3.5", "nan", "inf", "9" * 25, "x", "--", "{a: [", "%(prog)s", "n" * 5000),
+    *("a\x1b[2Jb", "\u202e", "\udcff", "missing/file.csv", ".", "folder", "text.txt", "text.txt/below", "x.png"),
 )
 
 DATA = ("--dataset", "acdc", "--data", "acdc", "--split", "val", "--cache", "cache", "--device", "cpu")

@@ -6,7 +6,7 @@ from PIL import Image
 
 from somamba.cli.data import main
 from somamba.data.phantom import write_phantom
-from somamba.errors import DataError, StorageError, UsageError
+from somamba.errors import DataError, UsageError
 
 
 @pytest.fixture
@@ -77,9 +77,26 @@ def test_show_suggests_the_case_that_was_meant(acdc):
         main(["show", "acdc", str(acdc), "--case", "patient2"])
 
 
-def test_show_says_where_it_cannot_write(acdc):
-    with pytest.raises(StorageError, match="cannot be written"):
-        main(["show", "acdc", str(acdc), "--case", "patient002", "-o", str(acdc / "nowhere" / "a.png")])
+def test_show_refuses_first_what_it_could_not_write(acdc):
+    show = ["show", "acdc", str(acdc), "--case", "patient002", "-o"]
+    (acdc / "foreign.png").write_bytes(b"a picture of somebody else")
+    (acdc / "file").touch()
+    for name, reason in (
+        ("foreign.png", "was not written by somamba"),
+        ("file/a.png", "is not a folder"),
+        ("training", "is a folder"),
+        ("a.jpg", r"does not end in \.png"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            main([*show, str(acdc / name)])
+    assert (acdc / "foreign.png").read_bytes() == b"a picture of somebody else"
+
+
+def test_show_replaces_its_own_picture(acdc):
+    for number in ("1", "2"):
+        show = ["show", "acdc", str(acdc), "--case", "patient002", "--slice", number]
+        main([*show, "-o", str(acdc / "new" / "a.png")])
+    assert drawn(acdc / "new" / "a.png").any()
 
 
 def test_unknown_datasets_are_refused(tmp_path):
