@@ -48,3 +48,10 @@ def test_a_place_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="out"):
         demo.main(["-o", str(tmp_path / "file" / "out")])
+
+
+def test_without_matplotlib_the_page_is_still_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "installed", lambda _module: False)
+    demo.main(["-o", str(tmp_path), "--weights", "zero_filled"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.html"]
+    assert "needs matplotlib" in capsys.readouterr().out

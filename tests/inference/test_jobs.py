@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import h5py
+import nibabel
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerp
 from somamba.inference.plan import plan
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights import open_weights
 from somamba.inference.writers.writing import read_provenance
 
 HALF = RecoveryOptions(undersampling=Undersampling(acceleration=2))
@@ -134,3 +137,80 @@ def test_both_files_of_a_pair_make_the_fingerprint(tmp_path):
 def test_maps_are_part_of_what_decides_a_result(tmp_path):
     np.save(tmp_path / "maps.npy", coil_kspace())
     assert replace(PLAIN, maps=tmp_path / "maps.npy").options() != PLAIN.options()
+
+
+def damage(path):
+    """Zero the images of an HDF5 file; invert a byte near the end of any other."""
+    if path.suffix == ".h5":
+        with h5py.File(path, "r+") as file:
+            file["reconstruction"][...] = 0
+        return
+    file = max(path.iterdir()) if path.is_dir() else path
+    content = bytearray(file.read_bytes())
+    content[content.index(b"IDAT") + 40 if path.suffix == ".png" else len(content) - 30] ^= 0x55
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["h5", "nii", "npy", "png", "dcm"])
+def test_a_damaged_result_is_made_again_and_said(name, scan, tmp_path):
+    jobs = plan([str(scan)], tmp_path / "out", [name])
+    run(jobs, PLAIN)
+    (path, _) = jobs[0].outputs[0]
+    sound = {file.name: file.read_bytes() for file in sorted(path.iterdir() if path.is_dir() else [path])}
+    assert run(jobs, PLAIN)[0][0].state == "there"
+    damage(path)
+    (outcome,), _ = run(jobs, PLAIN)
+    assert outcome.state == "done"
+    assert f"{path}: the result that was there is damaged; it was made again." in outcome.notes
+    if name != "h5":
+        assert {file.name: file.read_bytes() for file in (path.iterdir() if path.is_dir() else [path])} == sound
+    assert run(jobs, PLAIN)[0][0].state == "there"
+
+
+def test_a_single_dicom_file_for_a_stack_is_refused_before_any_computing(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "reconstruct", None)
+    np.save(tmp_path / "scan.npy", np.stack([coil_kspace(1)] * 2))
+    (outcome,), _ = run(plan([str(tmp_path / "scan.npy")], tmp_path / "out.dcm"), PLAIN)
+    assert "2 slices are 2 DICOM files. Name a folder" in outcome.reason
+
+
+def test_patient_and_study_of_the_template_reach_the_results(scan, tmp_path):
+    pydicom = pytest.importorskip("pydicom")
+    run(plan([str(scan)], tmp_path / "template.dcm"), PLAIN)
+    values = pydicom.dcmread(tmp_path / "template.dcm")
+    values.PatientName, values.StudyInstanceUID = "Doe^Jane", "1.2.3"
+    values.save_as(tmp_path / "template.dcm")
+    request = replace(PLAIN, template=tmp_path / "template.dcm")
+    jobs = plan([str(scan)], tmp_path / "out", ["dcm", "h5"])
+    assert [run(jobs, request)[0][0].state for _ in range(2)] == ["done", "there"]
+    found = pydicom.dcmread(tmp_path / "out" / "scan" / "0001.dcm")
+    assert (str(found.PatientName), found.StudyInstanceUID) == ("Doe^Jane", "1.2.3")
+    assert b"Doe" not in (tmp_path / "out" / "scan.h5").read_bytes()
+    assert run(jobs, PLAIN)[0][0].state == "done"
+
+
+def test_the_provenance_names_the_weights_and_an_unknown_voxel_size_is_said(scan, tmp_path):
+    weights = str(save_tiny(tmp_path / "weights"))
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "a.nii.gz"), replace(PLAIN, weights=weights))
+    assert read_provenance(tmp_path / "a.nii.gz")["weights_name"] == weights
+    assert module.NO_VOXEL in outcome.notes
+    assert nibabel.load(tmp_path / "a.nii.gz").header.get_xyzt_units()[0] == "unknown"
+    (other,), _ = run(plan([str(scan)], tmp_path / "a.h5"), PLAIN)
+    assert module.NO_VOXEL not in other.notes
+
+
+def test_scores_are_computed_only_if_they_are_asked_for(scan, tmp_path, monkeypatch):
+    def never(*_arguments):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("somamba.inference.reconstruct.RecoveredSlice.whole", never)
+    monkeypatch.setattr("somamba.inference.reconstruct.RecoveredSlice.zero_filled", never)
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "a.h5"), PLAIN, metric=score)
+    assert outcome.state == "done"
+
+
+def test_weights_that_are_open_are_not_opened_again(scan, tmp_path, monkeypatch):
+    trained = open_weights("zero_filled")
+    monkeypatch.setattr(module, "open_weights", None)
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "a.h5"), PLAIN, trained=trained)
+    assert outcome.state == "done"

@@ -1,11 +1,15 @@
 """Inputs become jobs: each scan once, each result in one place, no scan replaced."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from somamba.errors import ConfigError, DataError
+from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError
 from somamba.inference.plan import plan, shard
+from somamba.inference.raw.endings import ENDINGS
+from somamba.inference.raw.opening import OPENERS
 
 
 @pytest.fixture
@@ -90,3 +94,42 @@ def test_shards_have_each_job_once(scans):
     for number in (0, 4):
         with pytest.raises(ConfigError, match=f"Shard {number}/3 is none"):
             shard(jobs, number, 3)
+
+
+def test_planning_imports_no_torch():
+    code = "import sys, somamba.inference.plan; assert not {'torch', 'nibabel', 'h5py'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_ending_has_a_reader():
+    assert set(ENDINGS) == set(OPENERS)
+
+
+@pytest.mark.parametrize("name", ["x.mat", "x.jpg", "deep/x.tiff", "x.nii.bz2", "x.NII"])
+def test_a_name_that_stands_for_no_format_is_not_taken_for_a_folder(name, tmp_path):
+    with pytest.raises(ConfigError, match=r"its ending tells no format.*make it first"):
+        plan(["scan.h5"], tmp_path / name)
+    (tmp_path / name).mkdir(parents=True)
+    assert plan(["scan.h5"], tmp_path / name)[0].outputs[0].path == tmp_path / name / "scan.h5"
+
+
+@pytest.mark.parametrize("name", ["results", "results.2026", "v1.10", ".hidden", "run.final_version"])
+def test_names_of_folders_are_names_of_folders(name, tmp_path):
+    assert plan(["scan.h5"], tmp_path / name)[0].outputs[0].path == tmp_path / name / "scan.h5"
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_opened(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"file is a file, so no result can be written below it"):
+        plan(["scan.h5"], tmp_path / "file" / "deep" / "a.h5")
+    monkeypatch.setattr("os.access", lambda *_arguments: False)
+    with pytest.raises(StorageError, match="not writable"):
+        plan(["scan.h5"], tmp_path / "deep" / "a.h5")
+
+
+def test_a_format_without_its_package_is_refused_before_anything_is_opened(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydicom", None)
+    monkeypatch.setattr("somamba.extras.installed", lambda module: module != "pydicom")
+    with pytest.raises(MissingExtraError, match=r"somamba\[dicom\]"):
+        plan(["scan.h5"], tmp_path / "out", ["h5", "dcm"])
+    assert plan(["scan.h5"], tmp_path / "out", ["h5"])

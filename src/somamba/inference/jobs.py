@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 REQUEST = "request"
 """The provenance holds what decides a result under this key. If it is the same, the result need not be made again."""
+NO_VOXEL = "The size of the voxels is not known: the NIfTI file says 1 without a unit."
 Metric: TypeAlias = Callable[[object, object], Any]
 """Magnitude and truth of one slice to a named tuple of metrics, such as `somamba.evaluation.metrics.score`."""
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
@@ -149,7 +150,9 @@ class Worker:
         for output in job.outputs:
             write(replace(reconstruction, provenance=provenance, study=self.study), *output)
         outcome = replace(_outcome(job, "done", provenance), seconds=time.monotonic() - started)
-        notes = (f"{path}: the result that was there is damaged; it was made again." for path in damaged)
+        notes = [f"{path}: the result that was there is damaged; it was made again." for path in damaged]
+        if reconstruction.voxel is None and any(name == "nii" for _, name in job.outputs):
+            notes.append(NO_VOXEL)
         return replace(outcome, notes=(*outcome.notes, *notes))
 
 

@@ -1,5 +1,6 @@
 """Files in fastMRI's layout, single- and multi-coil, complete and undersampled."""
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -66,3 +67,14 @@ def test_a_broken_header_is_no_reason_to_refuse_kspace(tmp_path):
 def test_files_without_kspace_are_refused_with_the_reason(arrays, words, tmp_path):
     with pytest.raises(DataError, match=words):
         open_raw_scan(write_fastmri(tmp_path / "a.h5", **arrays))
+
+
+@pytest.mark.parametrize("name", ["mask", "sens_maps", "kspace"])
+def test_a_file_that_links_to_its_mask_or_maps_is_refused(name, tmp_path):
+    """A link is not followed; ignored, a mask would mean fully sampled."""
+    path = write_fastmri(tmp_path / "a.h5", **({} if name == "kspace" else {"kspace": coil_kspace()[None]}))
+    with h5py.File(path, "r+") as file:
+        file["elsewhere"] = np.ones(24)
+        file[name] = h5py.SoftLink("/elsewhere")
+    with pytest.raises(DataError, match=r"not read|Refused"):
+        open_raw_scan(path)

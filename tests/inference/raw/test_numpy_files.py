@@ -129,3 +129,12 @@ def test_the_real_undersampled_brain_is_understood_as_it_is(shared_data):
     sampling = scan.sampling(0)
     assert sampling.acceleration == pytest.approx(1 / 0.12434782)
     assert sampling.calibration.shape == (24, 24)
+
+
+@pytest.mark.parametrize("name", ["mask", "maps", "sens_maps", "kspace"])
+def test_an_archive_whose_mask_or_maps_must_not_be_read_is_refused(name, tmp_path):
+    """Without them the samples would be misunderstood: a pickled mask, ignored, means fully sampled."""
+    arrays = {"kspace": coil_kspace(), "other": coil_kspace(), name: np.array([{"pickled": 1}], dtype=object)}
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(DataError, match="not read"):
+        open_raw_scan(tmp_path / "a.npz")

@@ -1,7 +1,8 @@
 """NIfTI-1: magnitudes (x, y, z) or (x, y, z, volumes), float32, where x counts columns and y rows.
 
 The affine of the reconstruction is the sform, with code 2: aligned to another file, the input. It is the qform too
-if a qform can hold it. Without an affine both codes are 0, which says that the orientation is unknown. The
+if a qform can hold it. Without an affine both codes are 0, which says that the orientation is unknown. If the size of
+voxels is unknown, it is 1 without a unit. The
 provenance is a header extension of code 6 (comment).
 """
 
@@ -19,7 +20,7 @@ from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, sta
 
 ALIGNED, UNKNOWN = 2, 0
 LEVEL = 6
-"""Of compression: more costs time and gains little on floating-point numbers."""
+"""The level of compression: a higher one costs time and gains little on floating-point numbers."""
 
 
 def write_nifti(reconstruction: Reconstruction, path: Path) -> None:
@@ -34,7 +35,8 @@ def write_nifti(reconstruction: Reconstruction, path: Path) -> None:
     if square is not None:
         header.set_qform(square, ALIGNED)
     header.set_sform(reconstruction.affine, UNKNOWN if reconstruction.affine is None else ALIGNED)
-    header.set_xyzt_units("mm")
+    # Without a size the header's default is 1; without a unit it is not taken for 1 mm.
+    header.set_xyzt_units("unknown" if spacing is None else "mm")
     header["descrip"] = f"somamba. {RESEARCH}".encode()
     header.extensions.append(Nifti1Extension("comment", stamp(reconstruction, (reconstruction.magnitudes,)).encode()))
     content = image.to_bytes()
