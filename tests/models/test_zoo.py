@@ -22,11 +22,12 @@ PAGES = Path(__file__).parents[2] / "docs" / "models"
 MODES = {"single coil": {}, "coil channels": {"coils": 3}, "SENSE": {"coils": 3, "maps": True}}
 
 # ISTA-Net+ ends in a learned correction; its last step towards the measurements comes before.
-# CG-SENSE regularises: what was measured comes back a little darker.
-ENDS_ELSEWHERE = {"ista_net", "cg_sense"}
+# CG-SENSE and l1-wavelet regularise: what was measured comes back a little darker, or sparser.
+WITHOUT_WEIGHTS = ("zero_filled", "cg_sense", "l1_wavelet")
+ENDS_ELSEWHERE = {"ista_net", "cg_sense", "l1_wavelet"}
 
 every_model = pytest.mark.parametrize("name", MODELS)
-every_model_that_learns = pytest.mark.parametrize("name", [n for n in MODELS if n not in ("zero_filled", "cg_sense")])
+every_model_that_learns = pytest.mark.parametrize("name", [n for n in MODELS if n not in WITHOUT_WEIGHTS])
 
 
 def small(name, **changes):

@@ -7,6 +7,7 @@ compares every entry with its definition.
 MODELS = (
     "zero_filled",
     "cg_sense",
+    "l1_wavelet",
     "so_mamba",
     "mamba_regularizer",
     "sor_router",

@@ -11,6 +11,7 @@ from somamba.models.fps_former.model import FpsFormer
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.hifi_mamba.model import HiFiMamba
 from somamba.models.ista_net import ISTANet, ISTANetConfig
+from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.lmo.model import LMO
 from somamba.models.mamba_unet import MambaUNet, MambaUNetConfig
@@ -65,6 +66,13 @@ MODELS: Registry[Entry] = Registry(
             CGSense,
             "least squares by conjugate gradients, no network",
             "Pruessmann et al., Advances in sensitivity encoding with arbitrary k-space trajectories, MRM 2001",
+            "-",
+        ),
+        "l1_wavelet": Entry(
+            L1WaveletConfig(),
+            L1Wavelet,
+            "sparse in wavelets, its strength chosen by held-out samples, no network",
+            "Lustig et al., Sparse MRI: the application of compressed sensing for rapid MR imaging, MRM 2007",
             "-",
         ),
         **{

@@ -9,6 +9,7 @@ from somamba.results.setting import Setting
 METHODS = {
     "zero_filled": "Zero-Filling",
     "cg_sense": "CG-SENSE",
+    "l1_wavelet": "l1-wavelet",
     "unet": "UNet",
     "ista_net": "ISTA-Net",
     "transunet": "TransUNet",

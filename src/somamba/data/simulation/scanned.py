@@ -83,9 +83,8 @@ def _attempt(image: Tensor, config: DataConfig, variety: Variety, draw: Draw) ->
     rows, columns = (MULTIPLE * round(numbers.uniform(*variety.size) / MULTIPLE) for _ in range(2))
     config = scan_config(config, variety, columns, numbers)
     whole = whole_scan(image, (rows, columns), config, variety, draw)
-    mask = mask_for((rows, columns), config, draw).tensor()[0] & whole.acquired
-    if bool(whole.acquired.all()):
-        mask = mask[:, :1]
+    # Rows that a readout never reaches count as measured zeros, as at inference; columns count as not acquired.
+    mask = mask_for((rows, columns), config, draw).tensor()[0] & whole.acquired.any(dim=0)
     full, measured = _compressed(whole, mask, config, variety, draw)
     maps = coarse_espirit(measured[None], calibration_width=CALIBRATION)
     target = combine(ifft2c(full)[None], maps)[0].abs()
@@ -185,16 +184,16 @@ def partly(shape: tuple[int, int], numbers: np.random.Generator) -> Bool[Tensor,
 
 
 def _compressed(
-    whole: Whole, mask: Bool[Tensor, "1 #y x"], config: DataConfig, variety: Variety, draw: Draw
+    whole: Whole, mask: Bool[Tensor, "1 1 x"], config: DataConfig, variety: Variety, draw: Draw
 ) -> tuple[CoilImages, CoilImages]:
     """The whole scan and the measured samples with their noise, of as many coils as are kept."""
     n_coils, height, width = whole.kspace.shape
-    columns = mask[0].any(dim=0)
+    columns = mask[0, 0]
     lit = ifft2c(whole.kspace)
     deviation = brightness((lit.real.square() + lit.imag.square()).sum(dim=0).sqrt()) / (config.snr or math.inf)
     noise = complex_noise((n_coils, height, int(columns.sum())), deviation, seed=draw.of("noise"))
     measured = torch.zeros_like(whole.kspace)
-    measured[..., columns] = (whole.kspace[..., columns] + noise) * mask[..., columns]
+    measured[..., columns] = (whole.kspace[..., columns] + noise) * whole.acquired[:, columns]
     if n_coils <= variety.compressed:
         return whole.kspace, measured
     lines = round(config.center_fraction * width)
