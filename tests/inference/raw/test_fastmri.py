@@ -76,5 +76,5 @@ def test_a_file_that_links_to_its_mask_or_maps_is_refused(name, tmp_path):
     with h5py.File(path, "r+") as file:
         file["elsewhere"] = np.ones(24)
         file[name] = h5py.SoftLink("/elsewhere")
-    with pytest.raises(DataError, match=r"not read|Refused"):
+    with pytest.raises(DataError, match="must not be read"):
         open_raw_scan(path)

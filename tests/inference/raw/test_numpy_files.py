@@ -136,5 +136,5 @@ def test_an_archive_whose_mask_or_maps_must_not_be_read_is_refused(name, tmp_pat
     """Without them the samples would be misunderstood: a pickled mask, ignored, means fully sampled."""
     arrays = {"kspace": coil_kspace(), "other": coil_kspace(), name: np.array([{"pickled": 1}], dtype=object)}
     np.savez(tmp_path / "a.npz", **arrays)
-    with pytest.raises(DataError, match="not read"):
+    with pytest.raises(DataError, match="must not be read"):
         open_raw_scan(tmp_path / "a.npz")
