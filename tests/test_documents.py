@@ -168,3 +168,20 @@ def test_contributing_states_the_layers_that_are_checked():
     layers = {contract["name"]: contract["layers"] for contract in contracts if "layers" in contract}
     assert "\n".join(f"    {layer}" for layer in layers["data flows one way"]) in text
     assert " > ".join(layers["so_mamba reads top-down"]) in text
+
+
+def test_the_architecture_is_that_of_the_repository():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    house, layers, *_ = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert {line.split()[0] for line in house.splitlines()} == packages
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    assert layers.splitlines() == next(one["layers"] for one in contracts if one["name"] == "data flows one way")
+    named = re.findall(r"`((?:\w+/)*\w+\.py)`", text)
+    assert len(set(named)) > 60
+    assert [name for name in named if not (SOURCE / name).is_file()] == []
+    rooms = set(re.findall(r"`(\w+(?:/\w+)*)`", text.split("## The room of a line")[1]))
+    assert all((SOURCE / room).is_dir() for room in rooms)
+    assert {path.name for path in SOURCE.glob("[a-z]*.py")} <= set(named)
