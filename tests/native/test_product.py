@@ -3,7 +3,11 @@
 import pytest
 import torch
 
-from somamba.native.product import LANES, packed
+from native.machine import needs_native
+from somamba.native.product import packed
+
+pytestmark = needs_native
+LANES = 16
 
 
 @pytest.mark.parametrize(("width", "inner"), [(16, 8), (5, 3), (33, 7)])

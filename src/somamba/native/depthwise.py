@@ -6,12 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.structures import Depthwise
-
-
-class _DepthwiseGradient(ctypes.Structure):
-    _fields_ = [(name, FLOATS) for name in ("dout", "x", "filtered", "partial")]
+from somamba.native.library import library, workers
+from somamba.native.structures import Depthwise, DepthwiseGradient, pointer
 
 
 def describe(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Depthwise, tuple[Tensor, ...]]:
@@ -42,7 +38,7 @@ def _backward(dout: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Te
     count, channels = workers(), x.shape[-1]
     dout = dout.contiguous()
     dx, filtered, partial = torch.empty(x.shape), torch.empty(x.shape), torch.empty(count, 10, channels)
-    gradient = _DepthwiseGradient(*map(pointer, (dout, dx, filtered, partial)))
+    gradient = DepthwiseGradient(*map(pointer, (dout, dx, filtered, partial)))
     library().somamba_depthwise_backward(ctypes.byref(call), ctypes.byref(gradient), count)
     total = partial.sum(dim=0)
     return dx, total[:9].t().reshape(weight.shape), total[9].clone()

@@ -6,12 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.structures import ROWS_ABREAST, Interface
-
-
-class _InterfaceGradient(ctypes.Structure):
-    _fields_ = [(name, FLOATS) for name in ("dB", "dC", "modulation", "B", "C", "dmodulation", "partial")]
+from somamba.native.library import constants, library, workers
+from somamba.native.structures import Interface, InterfaceGradient, pointer
 
 
 def _rows(tensor: Tensor) -> Tensor:
@@ -42,7 +38,7 @@ def modulated_norm(
     """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``linear(hidden, weight, bias)``."""
     call, _held = _describe((B, C, B_weight, C_weight, hidden, weight, bias, scale, shift), eps)
     outputs, count = (torch.empty(B.shape), torch.empty(C.shape)), workers()
-    scratch = torch.empty(count * ROWS_ABREAST * weight.shape[0])
+    scratch = torch.empty(count * constants().rows_abreast * weight.shape[0])
     call.B_out, call.C_out, call.scratch = map(pointer, (*outputs, scratch))
     library().somamba_interface_forward(ctypes.byref(call), count)
     return outputs
@@ -65,7 +61,8 @@ def _backward(
     modulation = torch.addmm(bias, rows, weight.t())
     dmodulation = torch.empty(modulation.shape)
     inputs, partial = (torch.empty(B.shape), torch.empty(C.shape)), torch.empty(count, 2 * n + 2)
-    gradient = _InterfaceGradient(*map(pointer, (dB, dC, modulation, *inputs, dmodulation, partial)))
+    parts = {"dmodulation": pointer(dmodulation), "partial": pointer(partial), "B_row": held[0].shape[1]}
+    gradient = InterfaceGradient(*map(pointer, (dB, dC, modulation, *inputs)), C_row=held[1].shape[1], **parts)
     library().somamba_interface_backward(ctypes.byref(call), ctypes.byref(gradient), count)
     dB_weight, dC_weight, dscale, dshift = (part.clone() for part in partial.sum(dim=0).split([n, n, 1, 1]))
     dhidden = torch.mm(dmodulation, weight).reshape(hidden.shape)

@@ -11,15 +11,10 @@ from torch import Tensor
 
 from somamba.errors import BackendError
 from somamba.native.memory import keep_pages
+from somamba.native.structures import Constants, layout
 
-ABI = 6
+ABI = 7
 DISABLE = "SOMAMBA_NO_NATIVE"
-FLOATS = ctypes.POINTER(ctypes.c_float)
-
-
-def pointer(tensor: Tensor) -> "ctypes._Pointer[ctypes.c_float]":
-    """Where the numbers of a float32 tensor lie."""
-    return ctypes.cast(tensor.data_ptr(), FLOATS)
 
 
 def workers() -> int:
@@ -59,6 +54,14 @@ def use_instruction_set(name: str) -> None:
 
 
 @cache
+def constants() -> Constants:
+    """Return what the library says of the sizes it works with."""
+    constants = Constants()
+    library().somamba_constants(ctypes.byref(constants))
+    return constants
+
+
+@cache
 def _load() -> tuple[ctypes.CDLL | None, str | None]:
     if os.environ.get(DISABLE, "0") not in ("", "0"):
         return None, f"the environment variable {DISABLE} is set"
@@ -73,9 +76,18 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
     if not hasattr(loaded, "somamba_abi") or loaded.somamba_abi() != ABI:
         return None, "they were built from another version of somamba (reinstall)"
     loaded.somamba_instruction_set.restype = ctypes.c_char_p
+    loaded.somamba_layout.restype = ctypes.c_char_p
+    if different := _differences(loaded.somamba_layout().decode()):
+        return None, f"they were built from another version of somamba: {different} differs (reinstall)"
     _share_openmp(loaded)
     keep_pages()
     return loaded, None
+
+
+def _differences(said: str) -> str:
+    """Which structures the library lays out in another way than `structures` has them."""
+    theirs = dict(line.split(" ", 1) for line in said.splitlines())
+    return ", ".join(sorted({entry.split("=")[0] for entry, _ in theirs.items() ^ layout().items()}))
 
 
 def _share_openmp(loaded: ctypes.CDLL) -> None:

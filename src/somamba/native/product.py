@@ -1,17 +1,10 @@
 """Weights of linear layers as the compiled kernels read them."""
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from somamba.native.library import instruction_set
-
-LANES = 16
-"""Columns of a panel, of ``source/vec.h``."""
-CHUNK = 192
-"""The most rows that a worker takes at a time, of ``source/product.h``."""
+from somamba.native.library import constants, instruction_set
 
 
 def packed(*weights: Tensor, half: bool = False) -> Tensor:
@@ -20,16 +13,11 @@ def packed(*weights: Tensor, half: bool = False) -> Tensor:
     ``(width / 16, inner, 16)`` in float32; with ``half`` ``(width / 16, inner / 2, 16, 2)`` in bfloat16, each weight
     with a zero column behind it if ``inner`` is odd.
     """
-    together = 2 if half else 1
+    lanes, together = constants().lanes, 2 if half else 1
     even = [F.pad(weight, (0, -weight.shape[1] % together)) for weight in weights]
     whole = torch.cat(even, dim=1).to(torch.bfloat16 if half else torch.float32)
-    full = F.pad(whole, (0, 0, 0, -whole.shape[0] % LANES))
-    return full.view(-1, LANES, full.shape[1] // together, together).transpose(1, 2).contiguous()
-
-
-def address(tensor: Tensor) -> ctypes.c_void_p:
-    """Where packed weights lie, whatever their type."""
-    return ctypes.c_void_p(tensor.data_ptr())
+    full = F.pad(whole, (0, 0, 0, -whole.shape[0] % lanes))
+    return full.view(-1, lanes, full.shape[1] // together, together).transpose(1, 2).contiguous()
 
 
 def halves_pay() -> bool:

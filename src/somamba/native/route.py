@@ -1,71 +1,86 @@
-"""The state-ownership router for inference, compiled: from features to both streams without anything stored in between.
-
-The structure mirrors ``source/kernels.h``.
-"""
+"""The state-ownership router, compiled: from features to both streams without anything stored in between, and back."""
 
 import ctypes
-from ctypes import c_float, c_int64, c_void_p
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.product import address, packed
-
-
-class _Route(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("height", "width", "channels", "d", "low_height", "low_width", "smoothing")),
-        *((name, FLOATS) for name in ("features", "norm_weight", "norm_bias", "taps", "taps_bias")),
-        ("carrier_weight", c_void_p),
-        ("evidence_weight", c_void_p),
-        ("carrier_bias", FLOATS),
-        ("evidence_bias", FLOATS),
-        ("half", c_int64),
-        ("smooth", FLOATS),
-        ("norm_eps", c_float),
-        *((name, FLOATS) for name in ("carrier", "evidence", "low", "scratch")),
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RouteWeights:
-    """The parameters of a unit's norm and router, float32 and contiguous."""
-
-    norm: tuple[Tensor, Tensor]
-    """Weight and bias of the layer norm of the features."""
-    norm_eps: float
-    filter: tuple[Tensor, Tensor]
-    """Weight ``(channels, 1, 3, 3)`` and bias of the depthwise filter."""
-    carrier: tuple[Tensor, Tensor]
-    """Weight ``(d, channels / 2)`` and bias for the first pool."""
-    evidence: tuple[Tensor, Tensor]
-    """For the second."""
-    smooth: Tensor
-    """Taps of the carrier's low pass."""
+from somamba.native.library import library, workers
+from somamba.native.product import packed
+from somamba.native.structures import Route, RouteGradient, RouteSizes, address, pointer
+from somamba.native.sums import fold
+from somamba.native.weights import RouteWeights
 
 
 def route(features: Tensor, weights: RouteWeights, *, half: bool = False) -> tuple[Tensor, Tensor]:
     """Carrier L and evidence G of features ``(batch, y, x, channels)``; with ``half``, products take bfloat16."""
-    features = features.contiguous()
-    batch, height, width, channels = features.shape
-    d, smoothing = weights.carrier[0].shape[0], weights.smooth.shape[0]
-    low_height, low_width = ((side + 4 - smoothing) // 2 + 1 for side in (height, width))
-    carrier, evidence = torch.empty(batch, height, width, d), torch.empty(batch, height, width, d)
-    low, taps = torch.empty(low_height, low_width, d), weights.filter[0].flatten(1).t().contiguous()
-    linear = [packed(weight, half=half) for weight, _ in (weights.carrier, weights.evidence)]
-    call = _Route(height, width, channels, d, low_height, low_width, smoothing, norm_eps=weights.norm_eps)
-    call.norm_weight, call.norm_bias = map(pointer, weights.norm)
-    call.taps, call.taps_bias = pointer(taps), pointer(weights.filter[1])
-    call.carrier_weight, call.evidence_weight = map(address, linear)
-    call.half = half
-    call.carrier_bias, call.evidence_bias = pointer(weights.carrier[1]), pointer(weights.evidence[1])
-    call.smooth, call.low = pointer(weights.smooth), pointer(low)
-    library().somamba_route_scratch.restype = c_int64
-    scratch = torch.empty(workers(), library().somamba_route_scratch(ctypes.byref(call)))
-    call.scratch = pointer(scratch)
-    for image in range(batch):
-        call.features, call.carrier, call.evidence = map(pointer, (features[image], carrier[image], evidence[image]))
+    d = weights.carrier[0].shape[0]
+    carrier, evidence = torch.empty(*features.shape[:3], d), torch.empty(*features.shape[:3], d)
+    held = _Held(features, weights, half=half)
+    scratch = torch.empty(workers(), held.sizes.forward)
+    held.call.scratch = pointer(scratch)
+    for image, call in enumerate(held.calls()):
+        call.carrier, call.evidence = pointer(carrier[image]), pointer(evidence[image])
         library().somamba_route(ctypes.byref(call), workers())
     return carrier, evidence
+
+
+def route_backward(
+    dout: Tensor, dcarrier: Tensor, devidence: Tensor, features: Tensor, weights: RouteWeights
+) -> tuple[Tensor, list[Tensor]]:
+    """The gradients of the features, with ``dout`` added, and of the weights in the order of `leaves`.
+
+    Args:
+        dout: What is added to the gradient of the features: they also go past the router.
+        dcarrier: The gradient of L as restored by the low pass, from all its uses, that in G among them.
+        devidence: The gradient of G.
+        features: As they went in.
+        weights: Of norm and router.
+    """
+    held = _Held(features, weights)
+    height, width, channels = features.shape[1:]
+    d, pool = weights.carrier[0].shape
+    scratch, sums = torch.empty(workers(), held.sizes.backward), torch.zeros(workers(), held.sizes.sums)
+    filtered, dfeatures = torch.zeros(height + 2, width + 2, channels), torch.empty(features.shape)
+    linear = [packed(weight.t()) for weight, _ in (weights.carrier, weights.evidence)]
+    gradient = RouteGradient(sums=pointer(sums), dfiltered=pointer(filtered), dlow=held.call.low)
+    gradient.carrier_weight, gradient.evidence_weight = map(address, linear)
+    held.call.scratch = pointer(scratch)
+    for image, call in enumerate(held.calls()):
+        parts = (dout[image], dcarrier[image], devidence[image], dfeatures[image])
+        gradient.dout, gradient.dcarrier, gradient.devidence, gradient.dfeatures = map(pointer, parts)
+        library().somamba_route_backward(ctypes.byref(call), ctypes.byref(gradient), workers())
+    norm_weight, norm_bias, taps, *linear_gradients = fold(
+        sums, [(channels,), (channels,), (10, channels), (d, pool), (d,), (d, pool), (d,)]
+    )
+    taps_gradient = taps[:9].t().reshape(weights.filter[0].shape)
+    return dfeatures, [norm_weight, norm_bias, taps_gradient, taps[9], *linear_gradients, torch.empty(0)]
+
+
+class _Held:
+    """The call, and the tensors that it points into."""
+
+    def __init__(self, features: Tensor, weights: RouteWeights, *, half: bool = False) -> None:
+        self.features = features
+        _, height, width, channels = features.shape
+        d, smoothing = weights.carrier[0].shape[0], weights.smooth.shape[0]
+        low_height, low_width = ((side + 4 - smoothing) // 2 + 1 for side in (height, width))
+        self.low, self.taps = torch.empty(low_height, low_width, d), weights.filter[0].flatten(1).t().contiguous()
+        self.linear = [packed(weight, half=half) for weight, _ in (weights.carrier, weights.evidence)]
+        self.weights = weights
+        self.call = call = Route(height, width, channels, d, low_height, low_width, smoothing, half=half)
+        call.norm_eps = weights.norm_eps
+        call.norm_weight, call.norm_bias = map(pointer, weights.norm)
+        call.taps, call.taps_bias = pointer(self.taps), pointer(weights.filter[1])
+        call.carrier_weight, call.evidence_weight = map(address, self.linear)
+        call.carrier_bias, call.evidence_bias = pointer(weights.carrier[1]), pointer(weights.evidence[1])
+        call.smooth, call.low = pointer(weights.smooth), pointer(self.low)
+        self.sizes = RouteSizes()
+        library().somamba_route_sizes(ctypes.byref(call), ctypes.byref(self.sizes))
+
+    def calls(self) -> Iterator[Route]:
+        """The call for one image after another."""
+        for image in self.features:
+            self.call.features = pointer(image)
+            yield self.call

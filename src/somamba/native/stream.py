@@ -1,88 +1,18 @@
-"""The ownership block for inference, compiled: pieces of the token sequence go through it one after another.
-
-The structure mirrors ``source/kernels.h``.
-"""
+"""The ownership block for inference, compiled: pieces of the token sequence go through it one after another."""
 
 import ctypes
-from ctypes import c_float, c_int64, c_void_p
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from somamba.native import depthwise
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.product import CHUNK, LANES, address, packed
-from somamba.native.structures import DOUBLES, ROWS_ABREAST, Depthwise, Interface, Scan, ScanSizes, Strided
+from somamba.native.library import constants, library, workers
+from somamba.native.product import packed
+from somamba.native.structures import Interface, Scan, ScanSizes, Stream, Strided, address, doubles, pointer
+from somamba.native.weights import StreamWeights
 
 PIECE = 512
 """Tokens of a piece: its buffers stay in the cache, and its products are large enough to run at full speed."""
-
-
-class _Stream(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("tokens", "piece", "width", "channels", "heads")),
-        ("content", FLOATS),
-        ("evidence", FLOATS),
-        ("outlet", Depthwise),
-        ("features", FLOATS),
-        ("out", FLOATS),
-        *((name, FLOATS) for name in ("content_weight", "content_bias", "evidence_weight", "evidence_bias")),
-        ("project_weight", c_void_p),
-        *((name, c_int64) for name in ("columns", "pitch", "dt_at", "decay_at")),
-        ("dt_bias", FLOATS),
-        ("hidden_size", c_int64),
-        ("reduce_weight", c_void_p),
-        ("reduce_bias", FLOATS),
-        ("inner", c_int64),
-        ("merge_weight", c_void_p),
-        ("merge_bias", FLOATS),
-        ("halved", c_void_p),
-        ("norm_eps", c_float),
-        ("decay_floor", c_float),
-        ("decay_softplus", c_int64),
-        *((name, FLOATS) for name in ("normed", "projected", "hidden", "readout")),
-        ("interface", Interface),
-        ("scan", Scan),
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StreamWeights:
-    """The parameters of one ownership block, float32 and contiguous."""
-
-    content_norm: tuple[Tensor, Tensor]
-    """Weight and bias of the layer norm of L."""
-    evidence_norm: tuple[Tensor, Tensor]
-    """Of the layer norm of G."""
-    norm_eps: float
-    project: Tensor
-    """``(columns, width)``: z, x, B, C, dt, A, trap, angle."""
-    dt_bias: Tensor
-    B_norm: Tensor
-    C_norm: Tensor
-    B_bias: Tensor
-    """``(heads, rank, n)``."""
-    C_bias: Tensor
-    mimo_x: Tensor
-    """``(heads, rank, p)``."""
-    mimo_z: Tensor
-    mimo_o: Tensor
-    D: Tensor
-    groups: int
-    interface_eps: float
-    decay_floor: float
-    decay_softplus: bool
-    reduce: tuple[Tensor, Tensor]
-    """Weight and bias of the first layer of P."""
-    modulate: tuple[Tensor, Tensor]
-    """Of its last, the weight as ``(hidden, 4 * rank * groups * n)``."""
-    scale: float
-    shift: float
-    outlet: tuple[Tensor, Tensor]
-    """Weight ``(width, 1, 3, 3)`` and bias of the outlet's filter."""
-    merge: tuple[Tensor, Tensor, Tensor]
-    """``(channels, read-out)`` and ``(channels, width)``, for the read-out and the filtered evidence; and the bias."""
 
 
 def stream_block(
@@ -104,108 +34,149 @@ def stream_block(
         piece: Tokens at a time.
         half: Take the products of linear layers in bfloat16, summed in float32; all else stays in float32.
     """
-    features, content, evidence = (grid.contiguous() for grid in (features, content, evidence))
-    _, height, width, channels = features.shape
+    tokens = features.shape[1] * features.shape[2]
     out = torch.empty(features.shape)
-    buffers = _Buffers(weights, min(piece, height * width), content.shape[-1], half=half)
+    block = Block(weights, 1, min(piece, tokens), lead=1, half=half)
+    sizes = block.sizes
+    tiles, blocks = -(-sizes.p // constants().lanes), -(-sizes.n // constants().lanes)
+    carry = torch.empty(sizes.heads * tiles * blocks * constants().lanes ** 2)
+    turns = torch.empty(2, sizes.heads * max(sizes.angles, 1), dtype=torch.float64)
+    block.call.scan.carry = pointer(carry)
+    block.call.scan.turns_in, block.call.scan.turns_out = map(doubles, turns)
     for image in range(features.shape[0]):
-        call, scan_workers = buffers.describe(weights)
-        call.tokens, call.channels = height * width, channels
-        filtered, _held = depthwise.describe(evidence[image, None], *weights.outlet)
-        call.outlet = filtered
-        parts = (content[image], evidence[image], features[image], out[image])
-        call.content, call.evidence, call.features, call.out = map(pointer, parts)
-        library().somamba_stream(ctypes.byref(call), workers(), scan_workers)
+        # The state starts from zero.
+        carry.zero_()
+        turns.zero_()
+        one = slice(image, image + 1)
+        call = block.describe(features[one], content[one], evidence[one], out[one])
+        library().somamba_stream(ctypes.byref(call), workers(), block.scan_workers)
     return out
 
 
-class _Buffers:
-    """What one piece needs on its way; used again by the next."""
+class Sizes:
+    """What the shapes of the weights say."""
 
-    def __init__(self, weights: StreamWeights, piece: int, width: int, *, half: bool) -> None:
-        self.piece, self.width = piece, width
+    def __init__(self, weights: StreamWeights) -> None:
+        self.columns, self.width = weights.project.shape
         self.heads, self.rank, self.n = weights.B_bias.shape
-        self.p = weights.mimo_x.shape[-1]
-        self.vectors = self.rank * weights.groups
-        self.angles = weights.project.shape[0] - self._after_angle()
-        self.pitch = -(-weights.project.shape[0] // LANES) * LANES
-        wide, inner = self.vectors * self.n, self.heads * self.p
-        self.normed = torch.empty(workers(), CHUNK, width)
-        self.projected = torch.empty(piece + 1, self.pitch)
-        self.hidden = torch.empty(piece, weights.reduce[0].shape[0])
-        self.readout = torch.empty(piece + 1, inner)
-        self.B, self.C = torch.empty(piece + 1, wide), torch.empty(piece + 1, wide)
-        self.modulation = torch.empty(workers() * ROWS_ABREAST * 4 * wide)
-        tiles = -(-self.p // LANES)
-        self.carry = torch.empty(self.heads * tiles * -(-self.n // LANES) * LANES * LANES)
-        self.turns = torch.empty(2, self.heads * max(self.angles, 1), dtype=torch.float64)
-        self.scratch = torch.empty(0)
-        linear = ((weights.project,), (weights.reduce[0],), weights.merge[:2])
+        self.p, self.groups = weights.mimo_x.shape[-1], weights.groups
+        self.vectors = self.rank * self.groups
+        self.wide, self.inner = self.vectors * self.n, self.heads * self.p
+        self.dt_at = 2 * self.inner + 2 * self.wide
+        self.angles = self.columns - self.dt_at - 3 * self.heads
+        self.pitch = -(-self.columns // constants().lanes) * constants().lanes
+        self.hidden = weights.access.reduce[0].shape[0] if weights.access else 0
+        self.channels = weights.merge[0].shape[0]
+
+
+class Block:
+    """A call of the compiled block, and the tensors that it points into: weights and what its steps hand on."""
+
+    def __init__(
+        self,
+        weights: StreamWeights,
+        images: int,
+        tokens: int,
+        *,
+        lead: int = 0,
+        half: bool = False,
+        kept: tuple[Tensor, Tensor] | None = None,
+    ) -> None:
+        """Make the buffers.
+
+        Args:
+            weights: Of the block.
+            images: How many there are at a time.
+            tokens: Of each of them.
+            lead: Rows for tokens that came before.
+            half: Whether products take bfloat16.
+            kept: What a forward pass projected, and the hidden layer of P; made here otherwise.
+        """
+        self.weights, self.sizes = weights, (sizes := Sizes(weights))
+        self.images, self.tokens, self.lead = images, tokens, lead
+        rows = images * tokens
+        self.normed = torch.empty(workers(), constants().chunk, sizes.width)
+        empty = torch.empty(rows + lead, sizes.pitch), torch.empty(rows, sizes.hidden)
+        self.projected, self.hidden = empty if kept is None else kept
+        self.readout = torch.empty(rows + lead, sizes.inner)
+        self.B, self.C = torch.empty(rows + lead, sizes.wide), torch.empty(rows + lead, sizes.wide)
+        self.modulation = torch.empty(workers() * constants().rows_abreast * 4 * sizes.wide)
+        self.no_modulation = torch.zeros(0 if weights.access else 4 * sizes.wide)
+        read, bias = weights.merge
+        linear = [(weights.project,), (read,) if weights.outlet is None else (read, weights.outlet[2])]
+        linear += [(weights.access.reduce[0],)] if weights.access else []
         self.packed = [packed(*parts, half=half) for parts in linear]
-        rows = workers() * CHUNK if half else 0
-        self.halved = torch.empty(rows, inner + inner % 2 + width + width % 2, dtype=torch.bfloat16)
-
-    def _after_angle(self) -> int:
-        """Columns before the angles: z, x, B, C, dt, A, trap."""
-        return 2 * self.heads * self.p + 2 * self.vectors * self.n + 3 * self.heads
-
-    def describe(self, weights: StreamWeights) -> tuple[_Stream, int]:
-        """The call, but for the image; and how many workers its scan has. The state starts from zero."""
-        self.carry.zero_()
-        self.turns.zero_()
-        inner, wide = self.heads * self.p, self.vectors * self.n
-        dt_at = 2 * inner + 2 * wide
-        scan, scan_workers = self._scan(weights, dt_at)
-        call = _Stream(
-            piece=self.piece, width=self.width, heads=self.heads, columns=weights.project.shape[0], pitch=self.pitch,
-            dt_at=dt_at, decay_at=dt_at + self.heads, hidden_size=self.hidden.shape[1], inner=inner,
-            norm_eps=weights.norm_eps, decay_floor=weights.decay_floor,
-            decay_softplus=weights.decay_softplus, interface=self._interface(weights), scan=scan,
+        wide = sizes.inner + sizes.inner % 2 + sizes.width + sizes.width % 2
+        # An empty tensor lies at 0: products are taken in float32.
+        self.halved = torch.empty(workers() * constants().chunk if half else 0, wide, dtype=torch.bfloat16)
+        self.call = call = Stream(
+            piece=rows, width=sizes.width, channels=sizes.channels, heads=sizes.heads, columns=sizes.columns, pitch=sizes.pitch, dt_at=sizes.dt_at, decay_at=sizes.dt_at + sizes.heads,
+            hidden_size=sizes.hidden, inner=sizes.inner, norm_eps=weights.norm_eps, decay_floor=weights.decay_floor,
+            decay_softplus=weights.decay_softplus, halved=address(self.halved), interface=self._interface(),
         )  # fmt: skip
-        for name in ("normed", "projected", "hidden", "readout"):
-            setattr(call, name, pointer(getattr(self, name)))
-        for name in ("content", "evidence"):
-            weight, bias = getattr(weights, f"{name}_norm")
-            setattr(call, f"{name}_weight", pointer(weight))
-            setattr(call, f"{name}_bias", pointer(bias))
-        call.project_weight, call.reduce_weight, call.merge_weight = map(address, self.packed)
-        # An empty tensor lies at 0: products in float32.
-        call.halved = address(self.halved)
-        call.dt_bias, call.reduce_bias, call.merge_bias = map(
-            pointer, (weights.dt_bias, weights.reduce[1], weights.merge[2])
-        )
-        return call, scan_workers
+        call.scan, self.scan_workers, self.scan_sizes = self._scan()
+        for name in ("projected", "readout"):
+            setattr(call, name, pointer(getattr(self, name)[lead:]))
+        call.normed, call.hidden, call.merge_bias = pointer(self.normed), pointer(self.hidden), pointer(bias)
+        call.content_weight, call.content_bias = map(pointer, weights.content_norm)
+        call.dt_bias = pointer(weights.dt_bias)
+        call.gate = None if weights.gate is None else pointer(weights.gate)
+        call.project_weight, call.merge_weight = map(address, self.packed[:2])
+        if weights.access:
+            call.evidence_weight, call.evidence_bias = map(pointer, weights.access.norm)
+            call.reduce_weight, call.reduce_bias = address(self.packed[2]), pointer(weights.access.reduce[1])
 
-    def _interface(self, weights: StreamWeights) -> Interface:
-        rows, (weight, bias) = self.projected[1:], weights.modulate
-        wide, inner = self.vectors * self.n, self.heads * self.p
-        return Interface(
-            0, self.vectors, self.n, pointer(rows[:, 2 * inner :]), pointer(rows[:, 2 * inner + wide :]), self.pitch,
-            self.pitch, pointer(weights.B_norm), pointer(weights.C_norm), self.hidden.shape[1], self.hidden.shape[1],
-            pointer(self.hidden), pointer(weight), pointer(bias), weights.scale, weights.shift, weights.interface_eps,
-            pointer(self.B[1:]), pointer(self.C[1:]), pointer(self.modulation),
+    def describe(self, features: Tensor, content: Tensor, evidence: Tensor, out: Tensor) -> Stream:
+        """The call for some images."""
+        call, (batch, height, width, _) = self.call, features.shape
+        call.tokens = batch * height * width
+        call.content, call.evidence, call.features, call.out = map(pointer, (content, evidence, features, out))
+        if self.weights.outlet:
+            call.outlet, self.filter = depthwise.describe(evidence, *self.weights.outlet[:2])
+        else:
+            call.outlet.batch, call.outlet.height, call.outlet.width = batch, height, width
+        return call
+
+    def _interface(self) -> Interface:
+        sizes, weights, access = self.sizes, self.weights, self.weights.access
+        rows = self.projected[self.lead :]
+        call = Interface(
+            self.images * self.tokens, sizes.vectors, sizes.n, pointer(rows[:, 2 * sizes.inner :]),
+            pointer(rows[:, 2 * sizes.inner + sizes.wide :]), sizes.pitch, sizes.pitch, pointer(weights.B_norm),
+            pointer(weights.C_norm), sizes.hidden, sizes.hidden, pointer(self.hidden), eps=weights.interface_eps,
+            B_out=pointer(self.B[self.lead :]), C_out=pointer(self.C[self.lead :]), scratch=pointer(self.modulation),
         )  # fmt: skip
+        if access is None:
+            call.bias = pointer(self.no_modulation)
+            return call
+        self.modulate = access.modulate[0].t().contiguous()
+        call.weight, call.bias = pointer(self.modulate), pointer(access.modulate[1])
+        call.scale, call.shift = map(float, access.strengths)
+        return call
 
-    def _scan(self, weights: StreamWeights, dt_at: int) -> tuple[Scan, int]:
-        inner, heads = self.heads * self.p, self.heads
-        scan = Scan(1, self.piece + 1, heads, self.p, self.n, self.rank, weights.groups, self.angles)
-        scan.advance = scan.tokens
-        wide = self.vectors * self.n
+    def _scan(self) -> tuple[Scan, int, ScanSizes]:
+        sizes, heads, tokens = self.sizes, self.sizes.heads, self.tokens + self.lead
+        scan = Scan(self.images, tokens, heads, sizes.p, sizes.n, sizes.rank, sizes.groups, sizes.angles)
+        scan.advance = tokens
         for name, buffer in (("C", self.C), ("B", self.B)):
-            setattr(scan, name, Strided(pointer(buffer), 0, wide, self.n))
-            setattr(scan, f"{name}_rank", weights.groups * self.n)
-        places = {"z": (0, self.p), "x": (inner, self.p), "dt": (dt_at, 1), "adt": (dt_at + heads, 1)}
-        places |= {"trap": (dt_at + 2 * heads, 1), "angle": (dt_at + 3 * heads, 0)}
-        for name, (column, head) in places.items():
-            setattr(scan, name, Strided(pointer(self.projected[:, column:]), 0, self.pitch, head))
+            setattr(scan, name, Strided(pointer(buffer), tokens * sizes.wide, sizes.wide, sizes.n))
+            setattr(scan, f"{name}_rank", sizes.groups * sizes.n)
+        for name, (column, head) in self.places().items():
+            part = self.projected[:, column:]
+            setattr(scan, name, Strided(pointer(part), tokens * sizes.pitch, sizes.pitch, head))
         for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"):
-            setattr(scan, name, pointer(getattr(weights, name)))
-        scan.out = Strided(pointer(self.readout), 0, inner, self.p)
-        count = max(1, min(workers(), heads * -(-self.p // LANES)))
-        sizes = ScanSizes()
-        library().somamba_scan_sizes(ctypes.byref(scan), count, ctypes.byref(sizes))
-        if self.scratch.numel() < sizes.forward + LANES:
-            self.scratch = torch.empty(sizes.forward + LANES)
-        scan.scratch, scan.carry = pointer(self.scratch), pointer(self.carry)
-        scan.turns_in, scan.turns_out = (ctypes.cast(turns.data_ptr(), DOUBLES) for turns in self.turns)
-        return scan, count
+            setattr(scan, name, pointer(getattr(self.weights, name)))
+        scan.out = Strided(pointer(self.readout), tokens * sizes.inner, sizes.inner, sizes.p)
+        count = max(1, min(workers(), self.images * heads * -(-sizes.p // constants().lanes)))
+        needed = ScanSizes()
+        library().somamba_scan_sizes(ctypes.byref(scan), count, ctypes.byref(needed))
+        self.scratch = torch.empty(needed.forward + constants().lanes)
+        scan.scratch = pointer(self.scratch)
+        return scan, count, needed
+
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where in a projected row the arguments of the scan start, and how far apart its heads are."""
+        sizes, heads = self.sizes, self.sizes.heads
+        steps = {"dt": (sizes.dt_at, 1), "adt": (sizes.dt_at + heads, 1), "trap": (sizes.dt_at + 2 * heads, 1)}
+        wide = {"z": (0, sizes.p), "x": (sizes.inner, sizes.p)}
+        return wide | steps | {"angle": (sizes.dt_at + 3 * heads, 0)}

@@ -1,13 +1,36 @@
-"""What is handed to the compiled kernels, where more than one file does so; mirrors ``source/kernels.h``."""
+"""The structures that the compiled kernels take: all of ``source/kernels.h``, mirrored.
+
+When the library is loaded, names, sizes and places of all fields are compared with what it says of itself.
+"""
 
 import ctypes
-from ctypes import c_double, c_float, c_int64
+from ctypes import c_double, c_float, c_int64, c_void_p
 
 from torch import Tensor
 
-from somamba.native.library import FLOATS, pointer
-
+FLOATS = ctypes.POINTER(c_float)
 DOUBLES = ctypes.POINTER(c_double)
+
+
+def pointer(tensor: Tensor) -> "ctypes._Pointer[ctypes.c_float]":
+    """Where the numbers of a float32 tensor lie."""
+    return ctypes.cast(tensor.data_ptr(), FLOATS)
+
+
+def doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
+    """Where the numbers of a float64 tensor lie."""
+    return ctypes.cast(tensor.data_ptr(), DOUBLES)
+
+
+def address(tensor: Tensor) -> c_void_p:
+    """Where packed weights lie, whatever their type."""
+    return c_void_p(tensor.data_ptr())
+
+
+class Constants(ctypes.Structure):
+    """What sizes of buffers depend on."""
+
+    _fields_ = [(name, c_int64) for name in ("lanes", "chunk", "rows_abreast")]
 
 
 class Strided(ctypes.Structure):
@@ -44,10 +67,42 @@ class Scan(ctypes.Structure):
     ]
 
 
+class ScanGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [
+        *((name, Strided) for name in ("dout", "x", "z", "readout")),
+        *((name, FLOATS) for name in ("C", "B", "angle", "dt", "adt", "trap")),
+        *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
+    ]
+
+
 class ScanSizes(ctypes.Structure):
     """Sizes of its buffers."""
 
     _fields_ = [(name, c_int64) for name in ("boundary", "turns", "forward", "backward", "partial")]
+
+
+class Selective(ctypes.Structure):
+    """The selective scan of Mamba-1."""
+
+    _fields_ = [
+        *((name, c_int64) for name in ("batch", "tokens", "groups", "channels", "n")),
+        *((name, Strided) for name in ("u", "dt", "B", "C")),
+        *((name, FLOATS) for name in ("A", "D", "out", "states", "boundary", "scratch")),
+    ]
+
+
+class SelectiveGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [(name, FLOATS) for name in ("dout", "u", "dt", "A", "D", "B", "C", "partial")]
+
+
+class SelectiveSizes(ctypes.Structure):
+    """Sizes of its buffers."""
+
+    _fields_ = [(name, c_int64) for name in ("boundary", "forward", "backward", "partial")]
 
 
 class Interface(ctypes.Structure):
@@ -69,6 +124,18 @@ class Interface(ctypes.Structure):
     ]
 
 
+class InterfaceGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [
+        *((name, FLOATS) for name in ("dB", "dC", "modulation", "B", "C")),
+        ("B_row", c_int64),
+        ("C_row", c_int64),
+        ("dmodulation", FLOATS),
+        ("partial", FLOATS),
+    ]
+
+
 class Depthwise(ctypes.Structure):
     """Depthwise filter and GELU."""
 
@@ -78,5 +145,107 @@ class Depthwise(ctypes.Structure):
     ]
 
 
-ROWS_ABREAST = 4
-"""As in source/interface.h."""
+class DepthwiseGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [(name, FLOATS) for name in ("dout", "x", "filtered", "partial")]
+
+
+class Route(ctypes.Structure):
+    """The router of one image."""
+
+    _fields_ = [
+        *((name, c_int64) for name in ("height", "width", "channels", "d", "low_height", "low_width", "smoothing")),
+        *((name, FLOATS) for name in ("features", "norm_weight", "norm_bias", "taps", "taps_bias")),
+        ("carrier_weight", c_void_p),
+        ("evidence_weight", c_void_p),
+        ("carrier_bias", FLOATS),
+        ("evidence_bias", FLOATS),
+        ("half", c_int64),
+        ("smooth", FLOATS),
+        ("norm_eps", c_float),
+        *((name, FLOATS) for name in ("carrier", "evidence", "low", "scratch")),
+    ]
+
+
+class RouteGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [
+        *((name, FLOATS) for name in ("dout", "dcarrier", "devidence")),
+        ("carrier_weight", c_void_p),
+        ("evidence_weight", c_void_p),
+        *((name, FLOATS) for name in ("dlow", "dfiltered", "dfeatures", "sums")),
+    ]
+
+
+class RouteSizes(ctypes.Structure):
+    """Sizes of its buffers."""
+
+    _fields_ = [(name, c_int64) for name in ("forward", "backward", "sums")]
+
+
+class Stream(ctypes.Structure):
+    """The ownership block."""
+
+    _fields_ = [
+        *((name, c_int64) for name in ("tokens", "piece", "width", "channels", "heads")),
+        ("content", FLOATS),
+        ("evidence", FLOATS),
+        ("gate", FLOATS),
+        ("outlet", Depthwise),
+        ("features", FLOATS),
+        ("out", FLOATS),
+        *((name, FLOATS) for name in ("content_weight", "content_bias", "evidence_weight", "evidence_bias")),
+        ("project_weight", c_void_p),
+        *((name, c_int64) for name in ("columns", "pitch", "dt_at", "decay_at")),
+        ("dt_bias", FLOATS),
+        ("hidden_size", c_int64),
+        ("reduce_weight", c_void_p),
+        ("reduce_bias", FLOATS),
+        ("inner", c_int64),
+        ("merge_weight", c_void_p),
+        ("merge_bias", FLOATS),
+        ("halved", c_void_p),
+        ("norm_eps", c_float),
+        ("decay_floor", c_float),
+        ("decay_softplus", c_int64),
+        *((name, FLOATS) for name in ("normed", "projected", "hidden", "readout", "raw", "reduced")),
+        ("interface", Interface),
+        ("scan", Scan),
+    ]
+
+
+class StreamGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [
+        ("dout", FLOATS),
+        *((f"{name}_weight", c_void_p) for name in ("read", "refine", "project", "modulation", "modulate", "reduce")),
+        *((name, FLOATS) for name in ("dreadout", "readout", "dfiltered", "dprojected", "dB", "dC")),
+        *((name, FLOATS) for name in ("ddt", "dadt", "dtrap", "dangle", "dcontent", "devidence", "sums", "scratch")),
+    ]
+
+
+class StreamSizes(ctypes.Structure):
+    """Sizes of its buffers."""
+
+    _fields_ = [("backward", c_int64), ("sums", c_int64)]
+
+
+STRUCTURES: tuple[type[ctypes.Structure], ...] = (
+    Constants, Strided, Scan, ScanGradient, ScanSizes, Selective, SelectiveGradient, SelectiveSizes, Interface,
+    InterfaceGradient, Depthwise, DepthwiseGradient, Route, RouteGradient, RouteSizes, Stream, StreamGradient,
+    StreamSizes,
+)  # fmt: skip
+"""All of them."""
+
+
+def layout() -> dict[str, str]:
+    """Name and size of every structure, and of its fields where they start, in the words of ``source/layout.cpp``."""
+    return {
+        f"{kind.__name__}={ctypes.sizeof(kind)}": " ".join(
+            f"{name}={getattr(kind, name).offset}" for name, *_ in kind._fields_
+        )
+        for kind in STRUCTURES
+    }

@@ -5,23 +5,14 @@ be contiguous, so the projection that makes them is read in place.
 """
 
 import ctypes
-from ctypes import c_double
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.structures import DOUBLES, Scan, ScanSizes, Strided
+from somamba.native.library import constants, library, workers
+from somamba.native.structures import Scan, ScanGradient, ScanSizes, Strided, doubles, pointer
 from somamba.scan.inputs import ScanInputs, ScanOutput
-
-
-class _ScanGradient(ctypes.Structure):
-    _fields_ = [
-        ("dout", Strided),
-        *((name, FLOATS) for name in ("C", "B", "x", "z", "angle", "dt", "adt", "trap")),
-        *((name, FLOATS) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "partial")),
-    ]
 
 
 def scan_native(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
@@ -46,11 +37,11 @@ def _forward(
     states = torch.empty(*x.shape, B.shape[-1]) if keep_states else torch.empty(0)
     boundary = torch.empty(sizes.boundary if keep_blocks else 0)
     turns = torch.empty(sizes.turns if keep_blocks else 0, dtype=torch.float64)
-    scratch = torch.empty(sizes.forward + 16)
+    scratch = torch.empty(sizes.forward + constants().lanes)
     call.out = Strided.of(readout)
     call.states = pointer(states) if keep_states else None
     call.boundary = pointer(boundary) if keep_blocks else None
-    call.turns = _doubles(turns) if keep_blocks else None
+    call.turns = doubles(turns) if keep_blocks else None
     call.scratch = pointer(scratch)
     library().somamba_scan_forward(ctypes.byref(call), count)
     return readout, states, boundary, turns
@@ -75,13 +66,13 @@ def _backward(
     call, sizes, count = _describe(tensors)
     gradients = [torch.empty(tensor.shape) for tensor in tensors]
     grad = grad.contiguous()
-    scratch, partial = torch.empty(sizes.backward + 16), torch.empty(sizes.partial)
+    scratch, partial = torch.empty(sizes.backward + constants().lanes), torch.empty(sizes.partial)
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
-    call.turns = _doubles(turns)
+    call.turns = doubles(turns)
     names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
-    adjoint = _ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
+    adjoint = ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
     for name, gradient in zip(names, gradients, strict=True):
-        setattr(adjoint, name, pointer(gradient))
+        setattr(adjoint, name, (Strided.of if name in ("x", "z") else pointer)(gradient))
     library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), count)
     return gradients
 
@@ -131,11 +122,7 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
         setattr(call, name, Strided.of(tensor))
     for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
         setattr(call, name, pointer(tensor))
-    count = max(1, min(workers(), batch * heads * -(-p // 16)))
+    count = max(1, min(workers(), batch * heads * -(-p // constants().lanes)))
     sizes = ScanSizes()
     library().somamba_scan_sizes(ctypes.byref(call), count, ctypes.byref(sizes))
     return call, sizes, count
-
-
-def _doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
-    return ctypes.cast(tensor.data_ptr(), DOUBLES)

@@ -8,8 +8,8 @@ import torch
 from models.small import SMALL, perturb, relative_error, shrink
 from native.machine import INSTRUCTION_SETS, needs_native
 from somamba.models.so_mamba import streaming, unit
-from somamba.models.so_mamba.config import SOMambaConfig
-from somamba.models.so_mamba.streaming import can_stream, stream
+from somamba.models.so_mamba.config import Routes, SOMambaConfig
+from somamba.models.so_mamba.streaming import COMPILED, can_stream, is_compiled, settings, stream
 from somamba.models.so_mamba.unit import Unit
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.native.route import route
@@ -24,7 +24,14 @@ CONFIGS = {
     "all of the state turns": replace(SMALL, mixer=replace(SMALL.mixer, rope_fraction=1.0)),
     "every second sample": replace(SMALL, router=replace(SMALL.router, compaction="stride")),
     "learned strengths": replace(SMALL, interface=replace(SMALL.interface, learned_strengths=True)),
+    "residency alone": replace(SMALL, routes=Routes(access=False, outlet=False, residency="full")),
+    "residency and odd widths": replace(SMALL, d_model=20, channels=22, routes=Routes(residency="full")),
 }
+COMPILED_VARIANTS = [
+    "so_mamba", "without_access", "without_outlet", "content_residency", "residency_channel", "residency_unit",
+    "so_mamba_adaptive", "tied_decay", "tied_interfaces",
+]  # fmt: skip
+CONFIGS |= {name: shrink(VARIANTS[name]) for name in COMPILED_VARIANTS}
 
 
 def made(config=SMALL, size=(7, 9), batch=1, seed=0):
@@ -51,6 +58,7 @@ def layers(module, features):
 @pytest.mark.parametrize("size", [(3, 3), (7, 9), (16, 33)], ids=str)
 def test_the_compiled_unit_is_the_unit_of_the_layers(name, size):
     module, features = made(CONFIGS[name], size, batch=2)
+    assert module.compiled
     assert can_stream(*parts(module), features)
     assert relative_error(module(features), layers(module, features)[2]) < 1e-5
 
@@ -118,14 +126,10 @@ def test_what_is_not_finite_does_not_become_a_number(value):
     assert not stream(*parts(module), features)[0, 3, 4].isfinite().any()
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "so_mamba"])
-def test_ablations_run_as_layers(name):
-    module, features = made(shrink(VARIANTS[name]))
-    assert not can_stream(*parts(module), features)
+def test_which_variants_are_compiled():
+    assert [name for name, config in VARIANTS.items() if is_compiled(config, "rows")] == COMPILED_VARIANTS
 
 
-@torch.no_grad()
 @pytest.mark.parametrize(
     "change",
     [
@@ -135,26 +139,31 @@ def test_ablations_run_as_layers(name):
         {"interface": replace(SMALL.interface, position="before_norm")},
         {"router": replace(SMALL.router, projection="pointwise")},
         {"mixer": replace(SMALL.mixer, backend="chunked")},
+        {"routes": Routes(residency="full"), "residency_mix": "concat"},
     ],
     ids=str,
 )
-def test_other_units_than_the_papers_run_as_layers(change):
-    module, features = made(replace(SMALL, **change))
-    assert not can_stream(*parts(module), features)
+def test_what_was_not_compiled_runs_as_layers(change):
+    assert is_compiled(SMALL, "rows")
+    assert not is_compiled(replace(SMALL, **change), "rows")
 
 
-@torch.no_grad()
 def test_other_orders_than_rows_run_as_layers():
-    torch.manual_seed(0)
-    assert not can_stream(*parts(Unit(SMALL, "columns").eval()), torch.randn(1, 5, 5, SMALL.channels))
+    assert not is_compiled(SMALL, "columns")
+    assert not Unit(SMALL, "columns").compiled
 
 
-@needs_native
-def test_gradients_want_the_layers():
-    module, features = made()
-    assert not can_stream(*parts(module), features)
-    module(features).sum().backward()
-    assert all(parameter.grad is not None for parameter in module.parameters())
+def test_every_field_of_the_config_is_decided():
+    """A new field is not compiled until somebody says for which of its values the compiled unit is right."""
+    assert list(COMPILED) == [name for name, _ in settings(SOMambaConfig())]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in settings(SOMambaConfig())])
+def test_a_field_or_value_that_is_not_named_runs_as_layers(name, monkeypatch):
+    monkeypatch.delitem(COMPILED, name)
+    assert not is_compiled(SMALL, "rows")
+    monkeypatch.setitem(COMPILED, name, lambda _value: False)
+    assert not is_compiled(SMALL, "rows")
 
 
 @needs_native

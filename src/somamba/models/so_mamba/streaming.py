@@ -1,42 +1,114 @@
-"""When and how a unit runs compiled as a whole: in inference, if nobody watches its layers.
+"""When and how a unit runs compiled as a whole: if its kind was compiled, and if nothing watches its layers.
 
 It computes what the layers compute, with two of them folded into one: the outlet's last layer and W_o follow each other
-without anything in between, so their product is taken once instead of at every token.
+without anything in between, so their product is taken once instead of at every token. Without gradients it runs in
+pieces and keeps nothing (`stream_block`); with gradients it is one operator to autograd (`train_unit`).
 """
 
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from somamba.models.layers.depthwise import DepthwiseGELU
-from somamba.models.so_mamba.interface import InterfaceModulation
-from somamba.models.so_mamba.mixer import A_FLOOR, NORM_EPS
-from somamba.models.so_mamba.outlet import Outlet
+from somamba.models.so_mamba.config import SOMambaConfig
+from somamba.models.so_mamba.mixer import A_FLOOR, NORM_EPS, Mixer
 from somamba.models.so_mamba.ownership import OwnershipBlock
+from somamba.models.so_mamba.residency import FixedGate
 from somamba.models.so_mamba.router import Router
 from somamba.native.library import usable
 from somamba.native.product import halves_pay
-from somamba.native.route import RouteWeights, route
-from somamba.native.stream import StreamWeights, stream_block
+from somamba.native.route import route
+from somamba.native.stream import stream_block
+from somamba.native.training import train_unit
+from somamba.native.weights import Access, Layer, RouteWeights, StreamWeights
 from somamba.shapes import Grid
 
 
-def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> bool:
-    """Tell whether the compiled unit may take the place of its layers: norm, router and block.
+def _any(_value: object) -> bool:
+    """Every value: the compiled unit takes it as a size, or the field does not concern units."""
+    return True
 
-    Not while gradients are recorded, in a trace, or where a hook waits for one of the layers: it would wait in vain.
-    And only for what was compiled: the paper's unit, its tokens in the order of rows.
+
+def _of(*values: object) -> Callable[[object], bool]:
+    return lambda value: value in values
+
+
+COMPILED: dict[str, Callable[[Any], bool]] = {
+    "groups": _any,
+    "units": _any,
+    "channels": _any,
+    "patch": _any,
+    "d_model": _any,
+    "coils": _any,
+    "routes.router": _of(True),
+    "routes.access": _of(True, False),
+    "routes.outlet": _of(True, False),
+    "routes.residency": _of("none", "full", "learned_channel", "learned_unit"),
+    "router.projection": _of("depthwise"),
+    "router.compaction": _of("average", "stride"),
+    "interface.hidden": lambda hidden: hidden > 0,
+    "interface.scale": _any,
+    "interface.shift": _any,
+    "interface.learned_strengths": _of(True, False),
+    "interface.position": _of("after_norm"),
+    "mixer.d_state": _any,
+    "mixer.d_head": _any,
+    "mixer.expand": _any,
+    "mixer.rank": _any,
+    "mixer.groups": _any,
+    "mixer.rope_fraction": _any,
+    "mixer.decay": _of("rational", "softplus"),
+    "mixer.tie_decay": _of(True, False),
+    "mixer.tie_interfaces": _of(True, False),
+    "mixer.backend": _of("auto", "native"),
+    "outlet_ratio": _of(0),
+    "output_projection": _of("merged"),
+    "residency_mix": _of("sum"),
+    "scan_orders": _any,  # the order of a unit is an argument of its own
+    "carry_features": _any,
+    "consistency": _any,
+    "cg_iterations": _any,
+    "cg_tolerance": _any,
+    "recompute": _any,
+}
+"""For every field of the config, the values that the compiled unit knows. A field that is not named runs as layers."""
+
+
+def is_compiled(config: SOMambaConfig, order: str) -> bool:
+    """Tell whether a unit of this config, with its tokens in this order, was compiled."""
+    known = all(name in COMPILED and COMPILED[name](value) for name, value in settings(config))
+    return known and order == "rows" and config.routes.evidence
+
+
+def settings(config: Any, above: str = "") -> Iterator[tuple[str, object]]:
+    """Every field of a config and of the configs in it, by its full name."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if is_dataclass(value):
+            yield from settings(value, f"{above}{field.name}.")
+        else:
+            yield above + field.name, value
+
+
+def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> bool:
+    """Tell whether the compiled form of a unit that has one may take the place of its layers now.
+
+    Not in a trace, or where a hook waits for one of the layers: it would wait in vain. With gradients only in float32.
     """
-    recorded = torch.is_grad_enabled() or torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
-    rounded = features.dtype == torch.bfloat16 and _autocast_to_half()
-    if recorded or not usable(norm.weight, *(() if rounded else (features,))):
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return False
-    return _is_the_papers(router, block) and not any(map(_watched, (norm, router, block)))
+    if torch.is_grad_enabled() and torch.is_autocast_enabled(features.device.type):
+        return False
+    rounded = features.dtype == torch.bfloat16 and _autocast_to_half()
+    if not usable(norm.weight, *(() if rounded else (features,))):
+        return False
+    return not any(map(_watched, (norm, router, block)))
 
 
 def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> Grid:
-    """``X + Y`` of a unit for which `can_stream` holds.
+    """``X + Y`` of a unit for which `is_compiled` and `can_stream` hold.
 
     Under autocast to bfloat16 the linear layers that autocast would take are multiplied in bfloat16 if the machine has
     an instruction for it. Where it has none, float32 is both faster and more exact, so it stays.
@@ -44,79 +116,95 @@ def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, feature
     half = _autocast_to_half() and halves_pay()
     # Weights are put together and packed as they are; autocast would round them on the way.
     with torch.autocast("cpu", enabled=False):
-        features = features.float()
-        carrier, evidence = route(features, _route_weights(norm, cast("Router", router)), half=half)
-        return stream_block(features, carrier, evidence, _stream_weights(block), half=half)
+        weights = _route_weights(norm, cast("Router", router)), _stream_weights(block)
+        if torch.is_grad_enabled():
+            return train_unit(features, *weights)
+        features = features.float().contiguous()
+        carrier, evidence = route(features, weights[0], half=half)
+        return stream_block(features, carrier, evidence, weights[1], half=half)
 
 
 def _autocast_to_half() -> bool:
     return torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
 
 
-def _is_the_papers(router: nn.Module, block: OwnershipBlock) -> bool:
-    config = block.mixer.config
-    return (
-        isinstance(router, Router)
-        and isinstance(router.filter, DepthwiseGELU)
-        and isinstance(router.to_evidence, nn.Linear)
-        and isinstance(block.access, InterfaceModulation)
-        and isinstance(block.access.reduce, nn.Sequential)
-        and isinstance(block.outlet, Outlet)
-        and isinstance(block.outlet.widen, nn.Identity)
-        and isinstance(block.out_proj, nn.Identity)
-        and block.order == "rows"
-        and config.backend in ("auto", "native")
-        and block.residency is None
-        and not (block.mixer.modulate_raw or config.tie_decay or config.tie_interfaces)
+def _watched(part: nn.Module) -> bool:
+    """Whether a forward or backward hook waits on one of the layers."""
+    return any(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+        for module in part.modules()
     )
 
 
-def _watched(part: nn.Module) -> bool:
-    """Whether a forward hook waits on one of the layers."""
-    return any(module._forward_hooks or module._forward_pre_hooks for module in part.modules())
+def _layer(layer: Any) -> Layer:
+    return layer.weight, layer.bias
 
 
 def _route_weights(norm: nn.LayerNorm, router: Router) -> RouteWeights:
     return RouteWeights(
-        norm=_affine(norm),
+        norm=_layer(norm),
         norm_eps=norm.eps,
-        filter=_affine(router.filter),
-        carrier=_affine(router.to_carrier),
-        evidence=_affine(router.to_evidence),
+        filter=_layer(router.filter),
+        carrier=_layer(router.to_carrier),
+        evidence=_layer(router.to_evidence),
         smooth=router.project.taps,
     )
 
 
-def _affine(layer: Any) -> tuple[Tensor, Tensor]:
-    return layer.weight, layer.bias
-
-
-def _stream_weights(block: Any) -> StreamWeights:
-    mixer, access, outlet, merge = block.mixer, block.access, block.outlet, block.merge
-    read, refine = merge.weight.split(merge.widths, dim=1)
-    narrow, shift = _affine(outlet.narrow)
+def _stream_weights(block: OwnershipBlock) -> StreamWeights:
+    mixer, outlet, (weight, bias) = block.mixer, block.outlet, _layer(block.merge)
+    refined = None
+    if outlet is not None:
+        read, refine = weight.split(block.merge.widths, dim=1)
+        narrow, shift = _layer(outlet.narrow)
+        weight, bias, refined = read, bias + refine @ shift, (*_layer(outlet.filter), refine @ narrow)
+    names = ("dt_bias", "B_norm", "C_norm", "B_bias", "C_bias", "mimo_x", "mimo_z", "mimo_o", "D")
     return StreamWeights(
-        content_norm=_affine(block.content_norm),
-        evidence_norm=_affine(access.norm),
-        norm_eps=access.norm.eps,
-        project=mixer.in_proj.weight,
-        dt_bias=mixer.dt_bias,
-        B_norm=mixer.B_norm,
-        C_norm=mixer.C_norm,
-        B_bias=mixer.B_bias,
-        C_bias=mixer.C_bias,
-        mimo_x=mixer.mimo_x,
-        mimo_z=mixer.mimo_z,
-        mimo_o=mixer.mimo_o,
-        D=mixer.D,
+        content_norm=_layer(block.content_norm),
+        norm_eps=block.content_norm.eps,
+        gate=_gate(block),
+        project=_projection(mixer),
         groups=mixer.config.groups,
         interface_eps=NORM_EPS,
         decay_floor=A_FLOOR,
         decay_softplus=mixer.config.decay == "softplus",
-        reduce=_affine(access.reduce[0]),
-        modulate=(access.project.weight.t().contiguous(), access.project.bias),
-        scale=float(access.scale),
-        shift=float(access.shift),
-        outlet=_affine(outlet.filter),
-        merge=(read, refine @ narrow, merge.bias + refine @ shift),
+        access=_access(block),
+        outlet=refined,
+        merge=(weight, bias),
+        **{name: getattr(mixer, name) for name in names},
+    )
+
+
+def _gate(block: OwnershipBlock) -> Tensor | None:
+    """How much of each channel of G enters the content."""
+    width = block.content_norm.weight
+    match block.residency:
+        case None:
+            return None
+        case FixedGate(gate=gate):
+            return gate.expand_as(width).contiguous()
+        case _:
+            return torch.ones_like(width)
+
+
+def _projection(mixer: Mixer) -> Tensor:
+    """The weight for z, x, B, C, dt, A, trap and angle; where two of them are tied, the rows of one serve both."""
+    widths = mixer.in_proj.widths
+    if not (mixer.config.tie_interfaces or mixer.config.tie_decay):
+        return mixer.in_proj.weight
+    parts = dict(zip(widths, mixer.in_proj.weight.split(list(widths.values())), strict=True))
+    parts.setdefault("C", parts["B"])
+    parts.setdefault("A", parts["dt"])
+    return torch.cat([parts[name] for name in ("z", "x", "B", "C", "dt", "A", "trap", "angle")])
+
+
+def _access(block: OwnershipBlock) -> Access | None:
+    access = block.access
+    if access is None:
+        return None
+    return Access(
+        norm=_layer(access.norm),
+        reduce=_layer(cast("nn.Sequential", access.reduce)[0]),
+        modulate=_layer(access.project),
+        strengths=(access.scale, access.shift),
     )

@@ -5,7 +5,7 @@ from torch import nn
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.ownership import OwnershipBlock
 from somamba.models.so_mamba.router import Router, Streams
-from somamba.models.so_mamba.streaming import can_stream, stream
+from somamba.models.so_mamba.streaming import can_stream, is_compiled, stream
 from somamba.shapes import Grid
 
 
@@ -34,11 +34,12 @@ class Unit(nn.Module):
             else Unrouted(config.channels, config.d_model)
         )
         self.block = OwnershipBlock(config, order)
+        self.compiled = is_compiled(config, order)
 
     def forward(self, features: Grid) -> Grid:
         """Refine the features of one stage."""
         parts = (self.norm, self.router, self.block)
-        if can_stream(*parts, features):
+        if self.compiled and can_stream(*parts, features):
             return stream(*parts, features)
         carrier, evidence = self.router(self.norm(features))
         return self.block(features, carrier, evidence)

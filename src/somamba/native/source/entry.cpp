@@ -72,6 +72,13 @@ void parallel(int count, const F& work) {
     for (std::thread& thread : threads) thread.join();
 }
 
+void run_scan_backward(const Scan& a, const ScanGradient& d, int workers) {
+    parallel(workers, [&](int index, int count) { chosen->scan_backward(a, d, index, count); });
+    parallel(workers, [&](int index, int count) { chosen->scan_backward_rows(a, d, workers, index, count); });
+    parallel(workers, [&](int index, int count) { chosen->scan_backward_heads(a, d, workers, index, count); });
+    chosen->scan_backward_parameters(a, d, workers);
+}
+
 }  // namespace
 
 #if defined(_WIN32)
@@ -81,7 +88,7 @@ void parallel(int count, const F& work) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 6; }
+EXPORT int somamba_abi() { return 7; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 
@@ -110,19 +117,20 @@ EXPORT void somamba_scan_forward(const Scan* a, int workers) {
     parallel(workers, [a](int index, int count) { chosen->scan_forward(*a, index, count); });
 }
 
-EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int workers) {
-    parallel(workers, [=](int index, int count) { chosen->scan_backward(*a, *d, index, count); });
-    parallel(workers, [=](int index, int count) { chosen->scan_backward_rows(*a, *d, workers, index, count); });
-    parallel(workers, [=](int index, int count) { chosen->scan_backward_heads(*a, *d, workers, index, count); });
-    chosen->scan_backward_parameters(*a, *d, workers);
-}
+EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int workers) { run_scan_backward(*a, *d, workers); }
 
-EXPORT int64_t somamba_route_scratch(const Route* a) { return chosen->route_scratch(*a); }
+EXPORT void somamba_route_sizes(const Route* a, RouteSizes* sizes) { *sizes = chosen->route_sizes(*a); }
 
 EXPORT void somamba_route(const Route* a, int workers) {
     parallel(workers, [a](int index, int count) { chosen->route_project(*a, index, count); });
     parallel(workers, [a](int index, int count) { chosen->route_halve(*a, index, count); });
     parallel(workers, [a](int index, int count) { chosen->route_assign(*a, index, count); });
+}
+
+EXPORT void somamba_route_backward(const Route* a, const RouteGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->route_backward_restore(*a, *d, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->route_backward_project(*a, *d, index, count); });
+    parallel(workers, [=](int index, int count) { chosen->route_backward_input(*a, *d, index, count); });
 }
 
 // One piece of the sequence after another. State and rotations in a.scan must be zero.
@@ -132,25 +140,45 @@ EXPORT void somamba_stream(const Stream* a, int workers, int scan_workers) {
     for (int64_t token = 0; token < a->tokens; token += a->piece) {
         const int64_t left = a->tokens - token, rows = left < a->piece ? left : a->piece;
         // The last row waits for the one behind it, unless there is none.
-        const int64_t first = token == 0 ? 1 : 0, end = rows == left ? rows + 1 : rows;
+        const int64_t first = token == 0 ? 0 : -1, end = rows == left ? rows : rows - 1;
         const Piece piece{token, rows, first, end - first};
         parallel(workers, [&](int index, int count) { chosen->stream_project(*a, piece, index, count); });
         if (piece.scanned > 0) {
             Scan scan = a->scan;
-            scan.tokens = rows + 1 - first;
+            scan.tokens = rows - first;
             scan.advance = piece.scanned;
             for (Strided* part : {&scan.C, &scan.B, &scan.x, &scan.z, &scan.angle, &scan.dt, &scan.adt, &scan.trap, &scan.out})
-                part->data += first * part->token;
+                part->data += (first + 1) * part->token;
             scan.turns_in = turns[0];
             scan.turns_out = turns[1];
             parallel(scan_workers, [&](int index, int count) { chosen->scan_forward(scan, index, count); });
             std::swap(turns[0], turns[1]);
             parallel(workers, [&](int index, int count) { chosen->stream_merge(*a, piece, index, count); });
         }
-        // The row that waits becomes the first of the next piece.
-        memcpy(a->projected, a->projected + rows * a->pitch, a->pitch * sizeof(float));
+        // The row that waits comes before the first of the next piece.
+        memcpy(a->projected - a->pitch, a->projected + (rows - 1) * a->pitch, a->pitch * sizeof(float));
         for (float* out : {a->interface.B_out, a->interface.C_out}) memcpy(out - wide, out + (rows - 1) * wide, wide * sizeof(float));
     }
+}
+
+EXPORT void somamba_stream_sizes(const Stream* a, StreamSizes* sizes) { *sizes = chosen->stream_sizes(*a); }
+
+// All tokens of all images; what the backward pass needs is kept.
+EXPORT void somamba_stream_training(const Stream* a, int workers, int scan_workers) {
+    const Piece all{0, a->tokens, 0, a->tokens};
+    parallel(workers, [&](int index, int count) { chosen->stream_project(*a, all, index, count); });
+    parallel(scan_workers, [&](int index, int count) { chosen->scan_forward(a->scan, index, count); });
+    parallel(workers, [&](int index, int count) { chosen->stream_merge(*a, all, index, count); });
+}
+
+// The gradients of the scan, from d.dout of the read-out on, and those of the block around it.
+EXPORT void somamba_stream_backward(const Stream* a, const StreamGradient* d, const ScanGradient* scan, int workers,
+                                    int scan_workers) {
+    parallel(workers, [&](int index, int count) { chosen->stream_backward_merge(*a, *d, index, count); });
+    parallel(workers, [&](int index, int count) { chosen->interface_forward(a->interface, index, count); });
+    run_scan_backward(a->scan, *scan, scan_workers);
+    parallel(workers, [&](int index, int count) { chosen->stream_backward_project(*a, *d, index, count); });
+    parallel(workers, [&](int index, int count) { chosen->stream_backward_streams(*a, *d, index, count); });
 }
 
 EXPORT void somamba_selective_sizes(const Selective* a, int workers, SelectiveSizes* sizes) {

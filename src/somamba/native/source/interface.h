@@ -31,7 +31,7 @@ INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, flo
     }
 }
 
-constexpr int ROWS_ABREAST = 4;  // rows whose modulation is projected together: they share the loads of the weights
+constexpr int ROWS_ABREAST = CONSTANTS.rows_abreast;  // rows whose modulation is projected together: they share the loads of the weights
 
 // to[row] = hidden[row] . weight + bias, for `rows` <= ROWS_ABREAST rows.
 template <int ROWS>
@@ -89,10 +89,9 @@ static void interface_forward(const Interface& a, int index, int count) {
     interface_rows(a, begin, end, a.scratch + index * ROWS_ABREAST * 4 * a.vectors * a.n);
 }
 
-static void interface_backward(const Interface& a, const InterfaceGradient& d, int index, int count) {
-    const int64_t width = a.vectors * a.n, begin = a.rows * index / count, end = a.rows * (index + 1) / count;
-    float* partial = d.partial + index * (2 * a.n + 2);
-    memset(partial, 0, (2 * a.n + 2) * sizeof(float));
+// Rows from begin to end; the sums are added to partial, (2 n + 2) numbers.
+INLINE void interface_backward_rows(const Interface& a, const InterfaceGradient& d, int64_t begin, int64_t end, float* partial) {
+    const int64_t width = a.vectors * a.n;
     double dscale = 0, dshift = 0;
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end; ++row) {
@@ -102,7 +101,7 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
             const float* weight = side ? a.C_weight : a.B_weight;
             const float* mu = d.modulation + row * 4 * width + 2 * side * width;
             const float* dout = (side ? d.dC : d.dB) + row * width;
-            float* dx = (side ? d.C : d.B) + row * width;
+            float* dx = side ? d.C + row * d.C_row : d.B + row * d.B_row;
             float* dmu = d.dmodulation + row * 4 * width + 2 * side * width;
             float* dweight = partial + side * a.n;
             for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
@@ -140,8 +139,14 @@ static void interface_backward(const Interface& a, const InterfaceGradient& d, i
         dscale += (double)sum(halves(of_scale));
         dshift += (double)sum(halves(of_shift));
     }
-    partial[2 * a.n] = (float)dscale;
-    partial[2 * a.n + 1] = (float)dshift;
+    partial[2 * a.n] += (float)dscale;
+    partial[2 * a.n + 1] += (float)dshift;
+}
+
+static void interface_backward(const Interface& a, const InterfaceGradient& d, int index, int count) {
+    float* partial = d.partial + index * (2 * a.n + 2);
+    memset(partial, 0, (2 * a.n + 2) * sizeof(float));
+    interface_backward_rows(a, d, a.rows * index / count, a.rows * (index + 1) / count, partial);
 }
 
 }  // namespace SOMAMBA_ISA

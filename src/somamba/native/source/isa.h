@@ -1,10 +1,10 @@
 // The body of one isa_*.cpp: all kernels, compiled for one instruction set and collected in one table.
 #include "depthwise.h"
 #include "interface.h"
-#include "route.h"
+#include "route_backward.h"
 #include "scan_backward.h"
 #include "selective_backward.h"
-#include "stream.h"
+#include "stream_backward.h"
 
 namespace SOMAMBA_ISA {
 extern const Kernels kernels;
@@ -18,9 +18,16 @@ const Kernels kernels = {SOMAMBA_NAME,
                          route_project,
                          route_halve,
                          route_assign,
-                         route_scratch,
+                         route_backward_restore,
+                         route_backward_project,
+                         route_backward_input,
+                         route_sizes,
                          stream_project,
                          stream_merge,
+                         stream_backward_merge,
+                         stream_backward_project,
+                         stream_backward_streams,
+                         stream_sizes,
                          selective_forward,
                          selective_backward,
                          selective_backward_rows,

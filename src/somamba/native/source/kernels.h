@@ -1,9 +1,17 @@
 // The C interface of the compiled kernels. Plain pointers, sizes and strides (in floats); nothing of PyTorch.
-// The layout of these structures is mirrored by ctypes structures in Python: change both together.
+// They are mirrored in native/structures.py and listed in layout.cpp: Python compares both when it loads the library.
 #pragma once
 #include <stdint.h>
 
 extern "C" {
+
+// What Python must know to make buffers of the right size.
+struct Constants {
+    int64_t lanes;         // numbers that a kernel works on together; columns of a panel of packed weights
+    int64_t chunk;         // the most rows that a worker takes through a product at a time
+    int64_t rows_abreast;  // rows whose modulation is projected together
+};
+constexpr Constants CONSTANTS = {16, 192, 4};
 
 // One argument with axes (batch, token, head or group) and a contiguous last axis, if it has one.
 struct Strided {
@@ -35,8 +43,9 @@ struct Scan {
 
 struct ScanGradient {
     Strided dout;
+    Strided x, z;                             // p contiguous
+    Strided readout;                          // the output, made again; null: not
     float *C, *B;                             // batch tokens rank groups n
-    float *x, *z;                             // batch tokens heads p
     float *angle, *dt, *adt, *trap;           // batch tokens heads (angles)
     float *C_bias, *B_bias, *mimo_x, *mimo_z, *mimo_o, *D;
     float* partial;                           // sums of single workers; size by somamba_scan_sizes
@@ -90,7 +99,9 @@ struct Interface {
 struct InterfaceGradient {
     const float *dB, *dC;                     // of the outputs, contiguous
     const float* modulation;                  // rows (4 vectors n), with bias: made again for the backward pass
-    float *B, *C, *dmodulation;               // of the inputs, contiguous
+    float *B, *C;                             // of the inputs
+    int64_t B_row, C_row;
+    float* dmodulation;                       // rows (4 vectors n)
     float* partial;                           // workers (2 n + 2): weights of B and C, scale, shift
 };
 
@@ -107,7 +118,7 @@ struct Depthwise {
     float* out;
 };
 
-// The router of one image, for inference. Weights of linear layers come packed as product.h wants them.
+// The router of one image. Weights of linear layers come packed as product.h wants them.
 struct Route {
     int64_t height, width, channels, d;       // channels: both pools; d: of the streams
     int64_t low_height, low_width, smoothing;  // of the halved candidate; taps of the low pass
@@ -121,16 +132,32 @@ struct Route {
     float norm_eps;
     float *carrier, *evidence;                // height width d: L and G
     float* low;                               // low_height low_width d
-    float* scratch;                           // size by somamba_route_scratch
+    float* scratch;                           // size by somamba_route_sizes
 };
 
-// The ownership block of one image, for inference: out = features + W_o [scan(L | G), refined G].
-// The weights of linear layers come packed as product.h wants them.
+struct RouteGradient {
+    const float* dout;                        // height width channels: what is added to the gradient of the features
+    const float *dcarrier, *devidence;        // height width d: of L as restored, and of G; G's share of L is taken off
+    const void *carrier_weight, *evidence_weight;  // d to channels/2
+    float* dlow;                              // low_height low_width d
+    float* dfiltered;                         // (height + 2) (width + 2) channels, zero at the borders
+    float* dfeatures;                         // height width channels
+    float* sums;                              // workers, size by somamba_route_sizes: RouteSums of route_backward.h
+};
+
+struct RouteSizes {
+    int64_t forward, backward;                // floats of scratch of one worker
+    int64_t sums;                             // floats of one worker
+};
+
+// The ownership block: out = features + W_o [scan(L | G), refined G]. In inference one image, in pieces; in training all
+// images at once. The weights of linear layers come packed as product.h wants them.
 struct Stream {
     int64_t tokens, piece;                    // tokens of a piece
     int64_t width, channels, heads;
     const float *content, *evidence;          // tokens width: L and G
-    Depthwise outlet;                         // its x is G
+    const float* gate;                        // width: how much of G is added to the content; null: none
+    Depthwise outlet;                         // its x is G; null: no outlet
     const float* features;                    // tokens channels
     float* out;                               // tokens channels
     const float *content_weight, *content_bias, *evidence_weight, *evidence_bias;  // of the layer norms
@@ -138,24 +165,48 @@ struct Stream {
     int64_t columns, pitch;                   // of what is projected: z, x, B, C, dt, A, trap, angle; floats in a row
     int64_t dt_at, decay_at;                  // columns of dt and A
     const float* dt_bias;
-    int64_t hidden_size;
+    int64_t hidden_size;                      // 0: G does not modulate
     const void* reduce_weight;
     const float* reduce_bias;
     int64_t inner;                            // width of the read-out
     const void* merge_weight;                 // (inner width) to channels: read-out and filtered G
     const float* merge_bias;
-    uint16_t* halved;                         // workers 192 (inner width), for products in bfloat16; null: in float32
+    uint16_t* halved;                         // workers chunk (inner width), for products in bfloat16; null: in float32
     float norm_eps, decay_floor;
     int64_t decay_softplus;
-    float *normed, *projected, *hidden, *readout;  // workers 192 width; piece+1 pitch; piece hidden_size; piece+1 inner
-    Interface interface;                      // of row 1 of the buffers and on
-    Scan scan;                                // of row 0
+    float* normed;                            // workers chunk width
+    // Of the new tokens; in pieces, the row before the first is that of the token before.
+    float *projected, *hidden, *readout;      // rows pitch; rows hidden_size; rows inner
+    float *raw, *reduced;                     // kept in training, else null: dt and A as projected, rows (2 heads); hidden before its SiLU
+    Interface interface;
+    Scan scan;                                // in pieces, from the row before on
+};
+
+// The backward pass of a block, over all tokens.
+struct StreamGradient {
+    const float* dout;                        // tokens channels
+    const void *read_weight, *refine_weight;  // channels to inner, channels to width
+    const void* project_weight;               // columns to width
+    const void *modulation_weight, *modulate_weight;  // hidden_size to (4 vectors n), and back
+    const void* reduce_weight;                // hidden_size to width
+    float *dreadout, *readout;                // tokens inner
+    float* dfiltered;                         // batch (height + 2) (width + 2) width, zero at the borders
+    float* dprojected;                        // tokens pitch
+    const float *dB, *dC;                     // tokens (vectors n)
+    const float *ddt, *dadt, *dtrap, *dangle; // tokens heads (angles)
+    float *dcontent, *devidence;              // tokens width; in the end dcontent is what RouteGradient takes
+    float *sums, *scratch;                    // workers, sizes by somamba_stream_sizes; StreamSums of stream_backward.h
+};
+
+struct StreamSizes {
+    int64_t backward;                         // floats of scratch of one worker
+    int64_t sums;                             // floats of one worker
 };
 
 }  // extern "C"
 
-// What of a stream is being worked on: `rows` new tokens from `token` on, in rows 1.. of the buffers. Row `first` is the
-// first that the scan has not done, and it does `scanned` of them.
+// What of a stream is being worked on: `rows` new tokens from `token` on. Row `first` is the first that the scan has not
+// done, -1 or 0, and it does `scanned` of them.
 struct Piece {
     int64_t token, rows, first, scanned;
 };
@@ -172,9 +223,16 @@ struct Kernels {
     void (*route_project)(const Route&, int index, int count);
     void (*route_halve)(const Route&, int index, int count);
     void (*route_assign)(const Route&, int index, int count);
-    int64_t (*route_scratch)(const Route&);
+    void (*route_backward_restore)(const Route&, const RouteGradient&, int index, int count);
+    void (*route_backward_project)(const Route&, const RouteGradient&, int index, int count);
+    void (*route_backward_input)(const Route&, const RouteGradient&, int index, int count);
+    RouteSizes (*route_sizes)(const Route&);
     void (*stream_project)(const Stream&, const Piece&, int index, int count);
     void (*stream_merge)(const Stream&, const Piece&, int index, int count);
+    void (*stream_backward_merge)(const Stream&, const StreamGradient&, int index, int count);
+    void (*stream_backward_project)(const Stream&, const StreamGradient&, int index, int count);
+    void (*stream_backward_streams)(const Stream&, const StreamGradient&, int index, int count);
+    StreamSizes (*stream_sizes)(const Stream&);
     void (*selective_forward)(const Selective&, int index, int count);
     void (*selective_backward)(const Selective&, const SelectiveGradient&, int index, int count);
     void (*selective_backward_rows)(const Selective&, const SelectiveGradient&, int workers, int index, int count);

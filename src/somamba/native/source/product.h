@@ -12,6 +12,7 @@ constexpr int PANELS_ABREAST = SOMAMBA_WIDTH == 16 ? 2 : 1;
 constexpr int ROWS_AT_ONCE = SOMAMBA_WIDTH == 16 ? 12 : SOMAMBA_WIDTH == 8 ? 6 : 3;
 constexpr int ROWS_LEFT = SOMAMBA_WIDTH == 16 ? 4 : 2;  // of what is left over: enough sums to hide what one waits for
 constexpr int CHUNK = SOMAMBA_WIDTH == 16 ? 192 : 8 * ROWS_AT_ONCE;  // rows that meet all panels before the next: both stay in the first cache
+static_assert(CHUNK <= CONSTANTS.chunk, "buffers would be too small");
 
 // The left factor: rows `step` apart, of `inner` numbers. Of bfloat16 both are even.
 template <typename T>
@@ -82,6 +83,51 @@ INLINE void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Su
     for (; column + ABREAST_WIDTH - LANES < sum.width; column += ABREAST_WIDTH)
         all_rows<PANELS_ABREAST>(rows, x, y, packed + column * (x.inner + y.inner), sum, column);
     if (column < sum.width) all_rows<1>(rows, x, y, packed + column * (x.inner + y.inner), sum, column);
+}
+
+// The gradient of a weight, ROWS of its rows and PANELS of its panels: to += x^T y over `rows` rows.
+template <int PANELS, int ROWS>
+INLINE void outer_tile(int64_t rows, Rows<float> x, Rows<float> y, float* to, int64_t pitch, int last) {
+    V total[PANELS][ROWS];
+    UNROLL for (int r = 0; r < ROWS; ++r)
+        UNROLL for (int p = 0; p < PANELS; ++p) total[p][r] = load(to + r * pitch + p * LANES, p + 1 < PANELS ? LANES : last);
+    for (int64_t k = 0; k < rows; ++k) {
+        V right[PANELS];
+        UNROLL for (int p = 0; p < PANELS; ++p) right[p] = load(y.at + k * y.step + p * LANES, p + 1 < PANELS ? LANES : last);
+        UNROLL for (int r = 0; r < ROWS; ++r)
+            UNROLL for (int p = 0; p < PANELS; ++p) total[p][r] = fma(total[p][r], right[p], x.at[k * x.step + r]);
+    }
+    UNROLL for (int r = 0; r < ROWS; ++r)
+        UNROLL for (int p = 0; p < PANELS; ++p) store(to + r * pitch + p * LANES, total[p][r], p + 1 < PANELS ? LANES : last);
+}
+template <int PANELS>
+INLINE void outer_columns(int64_t rows, Rows<float> x, Rows<float> y, float* to, int64_t pitch, int last) {
+    int64_t row = 0;
+    for (; row + ROWS_AT_ONCE <= x.inner; row += ROWS_AT_ONCE)
+        outer_tile<PANELS, ROWS_AT_ONCE>(rows, {x.at + row, x.step, 0}, y, to + row * pitch, pitch, last);
+    for (; row + ROWS_LEFT <= x.inner; row += ROWS_LEFT)
+        outer_tile<PANELS, ROWS_LEFT>(rows, {x.at + row, x.step, 0}, y, to + row * pitch, pitch, last);
+    for (; row < x.inner; ++row) outer_tile<PANELS, 1>(rows, {x.at + row, x.step, 0}, y, to + row * pitch, pitch, last);
+}
+
+// to[i][j] += sum over rows of x[i] y[j], for i < x.inner and j < y.inner; rows of `to` follow each other.
+INLINE void outer(int64_t rows, Rows<float> x, Rows<float> y, float* to) {
+    constexpr int64_t ABREAST_WIDTH = PANELS_ABREAST * LANES;
+    int64_t column = 0;
+    for (; column + ABREAST_WIDTH <= y.inner; column += ABREAST_WIDTH)
+        outer_columns<PANELS_ABREAST>(rows, x, {y.at + column, y.step, 0}, to + column, y.inner, LANES);
+    for (; column < y.inner; column += LANES)
+        outer_columns<1>(rows, x, {y.at + column, y.step, 0}, to + column, y.inner, (int)least(LANES, y.inner - column));
+}
+
+// to[i] += sum over rows of x[i]: the gradient of a bias.
+INLINE void add_rows(int64_t rows, Rows<float> x, float* to) {
+    for (int64_t i = 0; i < x.inner; i += LANES) {
+        const int lanes = (int)least(LANES, x.inner - i);
+        V total = load(to + i, lanes);
+        for (int64_t r = 0; r < rows; ++r) total = total + load(x.at + r * x.step + i, lanes);
+        store(to + i, total, lanes);
+    }
 }
 
 // Rows rounded to bfloat16, with a zero behind an odd number of them; `to` is moved behind them.

@@ -1,7 +1,7 @@
 // The router for inference: norm, depthwise filter, GELU and the projection of both pools, image row by image row; then
 // the carrier's low pass, and what it rejects added to the evidence. Nothing in between is stored at full size.
 #pragma once
-#include "depthwise.h"
+#include "lines.h"
 #include "norm.h"
 #include "product.h"
 
@@ -10,60 +10,30 @@ namespace SOMAMBA_ISA {
 // One worker's memory: four normed rows with a zero pixel at each end (the fourth all zero), a chunk of pixels, and one
 // pool of it in bfloat16.
 static int64_t route_scratch(const Route& a) {
-    return 4 * (a.width + 2) * a.channels + CHUNK * a.channels + CHUNK * round_up(a.channels / 2, 2) / 2 + LANES;
+    return Ring::floats(a.width, a.channels) + CHUNK * a.channels + CHUNK * round_up(a.channels / 2, 2) / 2 + LANES;
 }
 
 INLINE void norm_image_row(const Route& a, int64_t y, float* to) {
     const float* from = a.features + y * a.width * a.channels;
     for (int64_t x = 0; x < a.width; ++x)
-        layer_norm_row(from + x * a.channels, a.channels, a.norm_weight, a.norm_bias, a.norm_eps, to + (1 + x) * a.channels);
-}
-
-// gelu(filter) of `count` pixels from x on; the three lines point at pixel -1 of their rows.
-INLINE void filter_pixels(const Route& a, const float* const* lines, int64_t x, int64_t count, float* to) {
-    const int64_t C = a.channels;
-    for (int64_t p = 0; p < count;) {
-        const int64_t some = count - p >= ABREAST ? ABREAST : 1;
-        for (int64_t c = 0; c < C; c += LANES) {
-            const int lanes = (int)least(LANES, C - c);
-            const float* at[3] = {lines[0] + (x + p) * C + c, lines[1] + (x + p) * C + c, lines[2] + (x + p) * C + c};
-            if (some == ABREAST && lanes == LANES) {
-                V filtered[ABREAST];
-                filter_abreast(at[0], at[1], at[2], C, a.taps + c, load(a.taps_bias + c), filtered);
-                UNROLL for (int i = 0; i < ABREAST; ++i) store(to + (p + i) * C + c, gelu(filtered[i]));
-                continue;
-            }
-            for (int64_t i = 0; i < some; ++i) {
-                V total = load(a.taps_bias + c, lanes);
-                for (int64_t tap = 0; tap < 9; ++tap)
-                    total = fma(total, load(at[tap / 3] + (i + tap % 3) * C, lanes), load(a.taps + tap * C + c, lanes));
-                store(to + (p + i) * C + c, gelu(total), lanes);
-            }
-        }
-        p += some;
-    }
+        layer_norm_row(from + x * a.channels, a.channels, a.norm_weight, a.norm_bias, a.norm_eps, to + x * a.channels);
 }
 
 // Both pools, projected: the candidate of the carrier, and what is not resident from the start.
 static void route_project(const Route& a, int index, int count) {
     const int64_t begin = a.height * index / count, end = a.height * (index + 1) / count, C = a.channels, pool = C / 2;
-    const int64_t line = (a.width + 2) * C;
-    float *rows = a.scratch + index * route_scratch(a), *zero = rows + 3 * line, *chunk = rows + 4 * line;
+    float* memory = a.scratch + index * route_scratch(a);
+    Ring ring(memory, a.width, a.height, C);
+    float* chunk = memory + Ring::floats(a.width, C);
     bf16* halved = a.half ? (bf16*)(chunk + CHUNK * C) : nullptr;
-    for (int64_t i = 0; i < 4; ++i) {  // the pixels beyond the ends
-        memset(rows + i * line, 0, C * sizeof(float));
-        memset(rows + (i + 1) * line - C, 0, C * sizeof(float));
-    }
-    memset(zero, 0, line * sizeof(float));
     for (int64_t y = begin; y < end; ++y) {
-        if (y == begin)
-            for (int64_t above = y > 0 ? y - 1 : y; above <= y; ++above) norm_image_row(a, above, rows + above % 3 * line);
-        if (y + 1 < a.height) norm_image_row(a, y + 1, rows + (y + 1) % 3 * line);
-        const float* lines[3] = {y > 0 ? rows + (y - 1) % 3 * line : zero, rows + y % 3 * line,
-                                 y + 1 < a.height ? rows + (y + 1) % 3 * line : zero};
+        const Lines lines = ring.around(y, y == begin, [&](int64_t row, float* to) { norm_image_row(a, row, to); });
         for (int64_t x = 0; x < a.width; x += CHUNK) {
             const int64_t some = least(CHUNK, a.width - x), at = (y * a.width + x) * a.d;
-            filter_pixels(a, lines, x, some, chunk);
+            filter_lines(lines, a.taps, a.taps_bias, x, some,
+                         [&](int64_t p, int64_t c, int lanes, V filtered) __attribute__((always_inline)) {
+                             store(chunk + p * C + c, gelu(filtered), lanes);
+                         });
             product(some, {chunk, C, pool}, a.carrier_weight, {nullptr, a.carrier_bias, a.carrier + at, a.d, a.d}, halved);
             product(some, {chunk + pool, C, pool}, a.evidence_weight, {nullptr, a.evidence_bias, a.evidence + at, a.d, a.d}, halved);
         }

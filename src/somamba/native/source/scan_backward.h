@@ -81,23 +81,27 @@ INLINE void gate_backward(const Scan& a, const ScanGradient& d, const Shape& sha
     const int64_t R = RC ? RC : a.rank, wide = shape.tiles * LANES;
     const float* z = a.z.data + w.b * a.z.batch + start * a.z.token + w.h * a.z.head + w.tile * LANES;
     const float* dout = d.dout.data + w.b * d.dout.batch + start * d.dout.token + w.h * d.dout.head + w.tile * LANES;
-    float* dz = d.z + ((w.b * a.tokens + start) * a.heads + w.h) * a.p + w.tile * LANES;
+    float* dz = d.z.data + w.b * d.z.batch + start * d.z.token + w.h * d.z.head + w.tile * LANES;
+    float* out = d.readout.data;
+    if (out) out += w.b * d.readout.batch + start * d.readout.token + w.h * d.readout.head + w.tile * LANES;
     float* dmz = m.dlifts + (w.tile * 3 + 1) * R * LANES;
     float* dmo = m.dlifts + (w.tile * 3 + 2) * R * LANES;
     for (int64_t t = 0; t < block.length; ++t) {
         const V zt = load(z + t * a.z.token, w.lanes), upstream = load(dout + t * d.dout.token, w.lanes);
-        V total = splat(0);
+        V total = splat(0), read = splat(0);
         UNROLL for (int64_t r = 0; r < R; ++r) {
             const V mz = load(w.mz + r * LANES), mo = load(w.mo + r * LANES), y = load(w.y + (t * R + r) * LANES);
             const V lifted = zt * mz, on = sigmoid(lifted), gated = lifted * on;
             store(m.dy + (t * R + r) * wide + w.tile * LANES, upstream * mo * gated);
+            read = fma(read, y * mo, gated);
             store(dmo + r * LANES, fma(load(dmo + r * LANES), upstream * y, gated));
             const V slope = on * (splat(1) + lifted * (splat(1) - on));
             const V dlifted = upstream * mo * y * slope;
             total = fma(total, dlifted, mz);
             store(dmz + r * LANES, fma(load(dmz + r * LANES), dlifted, zt));
         }
-        store(dz + t * a.heads * a.p, total, w.lanes);
+        store(dz + t * d.z.token, total, w.lanes);
+        if (out) store(out + t * d.readout.token, read, w.lanes);
     }
 }
 
@@ -143,7 +147,7 @@ INLINE void lift_backward(const Scan& a, const ScanGradient& d, const Shape& sha
                           Backward& m, int64_t start) {
     const int64_t R = RC ? RC : a.rank, wide = shape.tiles * LANES, lane0 = w.tile * LANES;
     const float* x = a.x.data + w.b * a.x.batch + start * a.x.token + w.h * a.x.head + lane0;
-    float* dx = d.x + ((w.b * a.tokens + start) * a.heads + w.h) * a.p + lane0;
+    float* dx = d.x.data + w.b * d.x.batch + start * d.x.token + w.h * d.x.head + lane0;
     float* dmx = m.dlifts + w.tile * 3 * R * LANES;
     for (int64_t t = 0; t < block.length; ++t) {
         const V xt = load(x + t * a.x.token, w.lanes);
@@ -155,7 +159,7 @@ INLINE void lift_backward(const Scan& a, const ScanGradient& d, const Shape& sha
             total = fma(total, dv, load(w.mx + r * LANES));
             store(dmx + r * LANES, fma(load(dmx + r * LANES), dv, xt));
         }
-        store(dx + t * a.heads * a.p, total, w.lanes);
+        store(dx + t * d.x.token, total, w.lanes);
     }
 }
 

@@ -58,26 +58,48 @@ INLINE bf16* stream_halved(const Stream& a, int index) {
     return a.halved ? a.halved + index * CHUNK * (round_up(a.inner, 2) + round_up(a.width, 2)) : nullptr;
 }
 
+// The content of `rows` tokens from `token` on, where it lies or, with what enters of G, in `to`.
+INLINE const float* stream_content(const Stream& a, int64_t token, int64_t rows, float* to) {
+    const int64_t C = a.width;
+    const float *content = a.content + token * C, *evidence = a.evidence + token * C;
+    if (!a.gate) return content;
+    for (int64_t at = 0; at < rows * C; at += C)
+        for (int64_t c = 0; c < C; c += LANES) {
+            const int lanes = (int)least(LANES, C - c);
+            store(to + at + c, fma(load(content + at + c, lanes), load(evidence + at + c, lanes), load(a.gate + c, lanes)), lanes);
+        }
+    return to;
+}
+
 // First half of a piece: content and evidence of `piece.rows` tokens to the arguments of the scan.
 static void stream_project(const Stream& a, const Piece& piece, int index, int count) {
-    const int64_t begin = piece.rows * index / count, end = piece.rows * (index + 1) / count;
+    const int64_t begin = piece.rows * index / count, end = piece.rows * (index + 1) / count, heads = a.heads;
     float* normed = a.normed + index * CHUNK * a.width;
     bf16* halved = stream_halved(a, index);
     float* modulation = a.interface.scratch + index * ROWS_ABREAST * 4 * a.interface.vectors * a.interface.n;
     for (int64_t at = begin; at < end; at += CHUNK) {
         const int64_t rows = least(CHUNK, end - at);
-        const float *content = a.content + (piece.token + at) * a.width, *evidence = a.evidence + (piece.token + at) * a.width;
-        float* projected = a.projected + (1 + at) * a.pitch;  // row 0 holds the last token of the piece before
-        float* hidden = a.hidden + at * a.hidden_size;
+        const float* content = stream_content(a, piece.token + at, rows, normed);
+        float* projected = a.projected + at * a.pitch;
         for (int64_t r = 0; r < rows; ++r)
             layer_norm_row(content + r * a.width, a.width, a.content_weight, a.content_bias, a.norm_eps, normed + r * a.width);
         product(rows, {normed, a.width, a.width}, a.project_weight, {nullptr, nullptr, projected, a.pitch, a.columns}, halved);
+        if (a.raw)
+            for (int64_t r = 0; r < rows; ++r) {
+                memcpy(a.raw + (at + r) * 2 * heads, projected + r * a.pitch + a.dt_at, heads * sizeof(float));
+                memcpy(a.raw + ((at + r) * 2 + 1) * heads, projected + r * a.pitch + a.decay_at, heads * sizeof(float));
+            }
         for (int64_t r = 0; r < rows; ++r) steps_row(a, projected + r * a.pitch);
-        for (int64_t r = 0; r < rows; ++r)
-            layer_norm_row(evidence + r * a.width, a.width, a.evidence_weight, a.evidence_bias, a.norm_eps, normed + r * a.width);
-        product(rows, {normed, a.width, a.width}, a.reduce_weight,
-                {nullptr, a.reduce_bias, hidden, a.hidden_size, a.hidden_size}, halved);
-        silu_rows(hidden, rows * a.hidden_size);
+        if (a.hidden_size) {
+            const float* evidence = a.evidence + (piece.token + at) * a.width;
+            float* hidden = a.hidden + at * a.hidden_size;
+            for (int64_t r = 0; r < rows; ++r)
+                layer_norm_row(evidence + r * a.width, a.width, a.evidence_weight, a.evidence_bias, a.norm_eps, normed + r * a.width);
+            product(rows, {normed, a.width, a.width}, a.reduce_weight,
+                    {nullptr, a.reduce_bias, hidden, a.hidden_size, a.hidden_size}, halved);
+            if (a.reduced) memcpy(a.reduced + at * a.hidden_size, hidden, rows * a.hidden_size * sizeof(float));
+            silu_rows(hidden, rows * a.hidden_size);
+        }
         interface_rows(a.interface, at, at + rows, modulation);
     }
 }
@@ -89,11 +111,12 @@ static void stream_merge(const Stream& a, const Piece& piece, int index, int cou
     float* refined = a.normed + index * CHUNK * a.width;
     bf16* halved = stream_halved(a, index);
     for (int64_t at = begin; at < end; at += CHUNK) {
-        const int64_t rows = least(CHUNK, end - at), token = piece.token - 1 + piece.first + at;
-        depthwise_pixels(a.outlet, token, token + rows, refined);
+        const int64_t rows = least(CHUNK, end - at), token = piece.token + piece.first + at;
+        const int64_t filtered = a.outlet.x ? a.width : 0;
+        if (filtered) depthwise_pixels(a.outlet, token, token + rows, refined);
         const Rows<float> readout{a.readout + (piece.first + at) * a.inner, a.inner, a.inner};
         const int64_t to = token * a.channels;
-        product(rows, readout, {refined, a.width, a.width}, a.merge_weight,
+        product(rows, readout, {refined, filtered, filtered}, a.merge_weight,
                 {a.features + to, a.merge_bias, a.out + to, a.channels, a.channels}, halved);
     }
 }

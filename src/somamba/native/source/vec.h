@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "kernels.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -14,11 +16,12 @@
 #else
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE_MEMBER inline __attribute__((always_inline))
+#define INLINE static INLINE_MEMBER
 
 namespace SOMAMBA_ISA {
 
-constexpr int LANES = 16;
+constexpr int LANES = CONSTANTS.lanes;
 constexpr int NV = LANES / SOMAMBA_WIDTH;  // native vectors in one V
 
 typedef float vf __attribute__((vector_size(SOMAMBA_WIDTH * 4)));
@@ -335,6 +338,14 @@ INLINE V gelu_slope(V x) {
         r.a[j_] = below + slope;
     }
     return r;
+}
+INLINE void gelu_with_slope(V x, V& value, V& slope) {
+    EACH {
+        vf below, more;
+        normal_(x.a[j_], below, more);
+        value.a[j_] = x.a[j_] * below;
+        slope.a[j_] = below + more;
+    }
 }
 INLINE V sigmoid(V x) { V r; EACH r.a[j_] = sigmoid_(x.a[j_]); return r; }
 INLINE V silu_divisor(V x) { V r; EACH r.a[j_] = silu_divisor_(x.a[j_]); return r; }

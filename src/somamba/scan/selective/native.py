@@ -1,38 +1,19 @@
 """The selective scan in C++ on the CPU: float32, forward and backward, registered with PyTorch as an ordinary operator.
 
-The structures mirror ``native/source/kernels.h``. Arguments may be slices of larger tensors: only their last axis must
+Arguments may be slices of larger tensors: only their last axis must
 be contiguous, so the projection that makes them is read in place.
 """
 
 import ctypes
-from ctypes import c_int64
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from somamba.native.library import FLOATS, library, pointer, workers
-from somamba.native.structures import Strided
+from somamba.native.library import constants, library, workers
+from somamba.native.structures import Selective, SelectiveGradient, SelectiveSizes, Strided, pointer
 from somamba.scan.inputs import ScanOutput
 from somamba.scan.selective.inputs import SelectiveInputs
-
-_LANES = 16  # channels that a kernel works on together
-
-
-class _Selective(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("batch", "tokens", "groups", "channels", "n")),
-        *((name, Strided) for name in ("u", "dt", "B", "C")),
-        *((name, FLOATS) for name in ("A", "D", "out", "states", "boundary", "scratch")),
-    ]
-
-
-class _SelectiveGradient(ctypes.Structure):
-    _fields_ = [(name, FLOATS) for name in ("dout", "u", "dt", "A", "D", "B", "C", "partial")]
-
-
-class _SelectiveSizes(ctypes.Structure):
-    _fields_ = [(name, c_int64) for name in ("boundary", "forward", "backward", "partial")]
 
 
 def selective_native(inputs: SelectiveInputs, *, keep_states: bool = False) -> ScanOutput:
@@ -77,7 +58,7 @@ def _backward(
     dA, dD = torch.empty(u.shape[0], *A.shape), torch.empty(u.shape[0], *D.shape)
     scratch, partial = torch.empty(sizes.backward), torch.empty(sizes.partial)
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
-    gradient = _SelectiveGradient(*map(pointer, (grad, du, ddt, dA, dD, dB, dC, partial)))
+    gradient = SelectiveGradient(*map(pointer, (grad, du, ddt, dA, dD, dB, dC, partial)))
     library().somamba_selective_backward(ctypes.byref(call), ctypes.byref(gradient), count)
     return [du, ddt, dA.sum(dim=0), dB, dC, dD.sum(dim=0)]
 
@@ -103,15 +84,15 @@ def _differentiate(ctx: Any, grad: Tensor | None, *_unused: Tensor | None) -> tu
 _forward.register_autograd(_differentiate, setup_context=_remember)
 
 
-def _describe(tensors: tuple[Tensor, ...]) -> tuple[_Selective, _SelectiveSizes, int, tuple[Tensor, ...]]:
+def _describe(tensors: tuple[Tensor, ...]) -> tuple[Selective, SelectiveSizes, int, tuple[Tensor, ...]]:
     """The call, its sizes, the number of threads, and the tensors it points into, which must outlive it."""
     u, dt, B, C = (tensors[i] if tensors[i].stride(-1) == 1 else tensors[i].contiguous() for i in (0, 1, 3, 4))
     A, D = tensors[2].contiguous(), tensors[5].contiguous()
     groups, n = B.shape[2:]
     split = [Strided.of(tensor.unflatten(2, (groups, -1))) for tensor in (u, dt)]
     channels = u.shape[2] // groups
-    call = _Selective(*u.shape[:2], groups, channels, n, *split, Strided.of(B), Strided.of(C), pointer(A), pointer(D))
-    count = max(1, min(workers(), u.shape[0] * groups * -(-channels // _LANES)))
-    sizes = _SelectiveSizes()
+    call = Selective(*u.shape[:2], groups, channels, n, *split, Strided.of(B), Strided.of(C), pointer(A), pointer(D))
+    count = max(1, min(workers(), u.shape[0] * groups * -(-channels // constants().lanes)))
+    sizes = SelectiveSizes()
     library().somamba_selective_sizes(ctypes.byref(call), count, ctypes.byref(sizes))
     return call, sizes, count, (u, dt, A, B, C, D)
