@@ -110,7 +110,8 @@ class Block:
         # An empty tensor lies at 0: products are taken in float32.
         self.halved = torch.empty(workers() * constants().chunk if half else 0, wide, dtype=torch.bfloat16)
         self.call = call = Stream(
-            piece=rows, width=sizes.width, channels=sizes.channels, heads=sizes.heads, columns=sizes.columns, pitch=sizes.pitch, dt_at=sizes.dt_at, decay_at=sizes.dt_at + sizes.heads,
+            piece=rows, width=sizes.width, channels=sizes.channels, heads=sizes.heads,
+            columns=sizes.columns, pitch=sizes.pitch, dt_at=sizes.dt_at, decay_at=sizes.dt_at + sizes.heads,
             hidden_size=sizes.hidden, inner=sizes.inner, norm_eps=weights.norm_eps, decay_floor=weights.decay_floor,
             decay_softplus=weights.decay_softplus, halved=address(self.halved), interface=self._interface(),
         )  # fmt: skip

@@ -169,7 +169,8 @@ class _Adjoint:
         if weights.outlet:
             of_outlet = (outlet[:9].t().reshape(weights.outlet[0].shape), outlet[9], refine)
         record = replace(
-            weights, content_norm=(content_weight, content_bias), gate=None if weights.gate is None else gate, project=project[: sizes.columns], dt_bias=dt_bias,
+            weights, content_norm=(content_weight, content_bias), gate=None if weights.gate is None else gate,
+            project=project[: sizes.columns], dt_bias=dt_bias,
             B_norm=B_norm, C_norm=C_norm, access=of_access, outlet=of_outlet, merge=(read, merge_bias), **self.of_scan,
         )  # fmt: skip
         return leaves(record)

@@ -1,7 +1,7 @@
 // Depthwise 3x3 and GELU on a channels-last grid; the backward pass filters again instead of keeping what it needs.
 #pragma once
 #include "kernels.h"
-#include "vec.h"
+#include "functions.h"
 
 namespace SOMAMBA_ISA {
 
@@ -62,7 +62,7 @@ INLINE void filter_abreast(const float* above, const float* beside, const float*
 }
 
 // Pixels of all grids in the batch are numbered through; `out` gets those from begin to end.
-INLINE void depthwise_pixels(const Depthwise& a, int64_t begin, int64_t end, float* out) {
+APART void depthwise_pixels(const Depthwise& a, int64_t begin, int64_t end, float* out) {
     const int64_t C = a.channels, row = a.width * C;
     int64_t x = begin % a.width, y = begin / a.width % a.height;
     for (int64_t pixel = begin; pixel < end;) {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernels.h"
-#include "vec.h"
+#include "functions.h"
 
 namespace SOMAMBA_ISA {
 
@@ -12,6 +12,13 @@ constexpr int MOST_VECTORS = 256;  // vectors whose norms are taken together; mo
 
 // 1 / rms of `count` vectors of n entries.
 INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, float* to) {
+    if (n == LANES && count == 4) {  // the paper's shape: all in registers
+        vf squares[SOMAMBA_WIDTH] = {};
+        UNROLL for (int w = 0; w < 4; ++w) squares[w] = halves(load(x + w * LANES) * load(x + w * LANES));
+        const vf folded = 1.0f / sqrt_(sums(squares) / (float)n + eps);
+        UNROLL for (int w = 0; w < 4; ++w) to[w] = folded[w];
+        return;
+    }
     for (int64_t i = 0; i < count; i += SOMAMBA_WIDTH) {
         vf squares[SOMAMBA_WIDTH] = {};
         for (int64_t w = 0; w < SOMAMBA_WIDTH && i + w < count; ++w) {
@@ -72,7 +79,7 @@ INLINE void modulate_row(const Interface& a, int64_t row, const float* modulatio
     }
 }
 
-INLINE void interface_rows(const Interface& a, int64_t begin, int64_t end, float* modulation) {
+APART void interface_rows(const Interface& a, int64_t begin, int64_t end, float* modulation) {
     const int64_t width = 4 * a.vectors * a.n;
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end;) {
@@ -90,7 +97,7 @@ static void interface_forward(const Interface& a, int index, int count) {
 }
 
 // Rows from begin to end; the sums are added to partial, (2 n + 2) numbers.
-INLINE void interface_backward_rows(const Interface& a, const InterfaceGradient& d, int64_t begin, int64_t end, float* partial) {
+APART void interface_backward_rows(const Interface& a, const InterfaceGradient& d, int64_t begin, int64_t end, float* partial) {
     const int64_t width = a.vectors * a.n;
     double dscale = 0, dshift = 0;
     float inverse_of[MOST_VECTORS];

@@ -2,7 +2,7 @@
 #include "depthwise.h"
 #include "interface.h"
 #include "route_backward.h"
-#include "scan_backward.h"
+#include "scan_finish.h"
 #include "selective_backward.h"
 #include "stream_backward.h"
 

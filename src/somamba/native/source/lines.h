@@ -38,7 +38,7 @@ INLINE void filter_lines(const Lines& lines, const float* taps, const float* bia
 }
 
 // GELU of the filtered pixels, and its slope there.
-INLINE void filter_with_slopes(const Lines& lines, const float* taps, const float* bias, int64_t x, int64_t count,
+APART void filter_with_slopes(const Lines& lines, const float* taps, const float* bias, int64_t x, int64_t count,
                                float* values, float* slopes) {
     filter_lines(lines, taps, bias, x, count, [&](int64_t p, int64_t c, int lanes, V filtered) __attribute__((always_inline)) {
         V value, slope;
@@ -49,7 +49,7 @@ INLINE void filter_with_slopes(const Lines& lines, const float* taps, const floa
 }
 
 // The gradients of the nine taps and of the bias, from those of the filtered pixels: added to sums, 10 channels.
-INLINE void taps_backward(const Lines& lines, int64_t x, int64_t count, const float* gradients, float* sums) {
+APART void taps_backward(const Lines& lines, int64_t x, int64_t count, const float* gradients, float* sums) {
     const int64_t C = lines.channels;
     for (int64_t c = 0; c < C; c += LANES) {
         const int lanes = (int)least(LANES, C - c);

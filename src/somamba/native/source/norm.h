@@ -7,7 +7,7 @@
 
 namespace SOMAMBA_ISA {
 
-INLINE void layer_norm_row(const float* x, int64_t width, const float* weight, const float* bias, float eps, float* to) {
+APART void layer_norm_row(const float* x, int64_t width, const float* weight, const float* bias, float eps, float* to) {
     V total = {};
     for (int64_t j = 0; j < width; j += LANES) total = total + load(x + j, (int)least(LANES, width - j));
     const float mean = sum(halves(total)) / (float)width;
@@ -31,7 +31,7 @@ INLINE void layer_norm_row(const float* x, int64_t width, const float* weight, c
 
 // Its gradient: to = start + dx for the gradient dy, start not where it is null; the gradients of weight and bias are
 // added to theirs.
-INLINE void layer_norm_backward_row(const float* x, int64_t width, const float* weight, float eps, const float* dy,
+APART void layer_norm_backward_row(const float* x, int64_t width, const float* weight, float eps, const float* dy,
                                     const float* start, float* to, float* dweight, float* dbias) {
     V total = {};
     for (int64_t j = 0; j < width; j += LANES) total = total + load(x + j, (int)least(LANES, width - j));

@@ -77,7 +77,7 @@ INLINE void all_rows(int64_t rows, Rows<T> x, Rows<T> y, const T* panel, const S
 
 // start + bias + [x, y] weight^T for up to CHUNK rows.
 template <typename T>
-INLINE void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Sum& sum) {
+APART void panels(int64_t rows, Rows<T> x, Rows<T> y, const T* packed, const Sum& sum) {
     constexpr int64_t ABREAST_WIDTH = PANELS_ABREAST * LANES;
     int64_t column = 0;
     for (; column + ABREAST_WIDTH - LANES < sum.width; column += ABREAST_WIDTH)
@@ -111,7 +111,7 @@ INLINE void outer_columns(int64_t rows, Rows<float> x, Rows<float> y, float* to,
 }
 
 // to[i][j] += sum over rows of x[i] y[j], for i < x.inner and j < y.inner; rows of `to` follow each other.
-INLINE void outer(int64_t rows, Rows<float> x, Rows<float> y, float* to) {
+APART void outer(int64_t rows, Rows<float> x, Rows<float> y, float* to) {
     constexpr int64_t ABREAST_WIDTH = PANELS_ABREAST * LANES;
     int64_t column = 0;
     for (; column + ABREAST_WIDTH <= y.inner; column += ABREAST_WIDTH)
@@ -121,7 +121,7 @@ INLINE void outer(int64_t rows, Rows<float> x, Rows<float> y, float* to) {
 }
 
 // to[i] += sum over rows of x[i]: the gradient of a bias.
-INLINE void add_rows(int64_t rows, Rows<float> x, float* to) {
+APART void add_rows(int64_t rows, Rows<float> x, float* to) {
     for (int64_t i = 0; i < x.inner; i += LANES) {
         const int lanes = (int)least(LANES, x.inner - i);
         V total = load(to + i, lanes);
@@ -131,7 +131,7 @@ INLINE void add_rows(int64_t rows, Rows<float> x, float* to) {
 }
 
 // Rows rounded to bfloat16, with a zero behind an odd number of them; `to` is moved behind them.
-INLINE Rows<bf16> rounded(int64_t rows, Rows<float> x, bf16*& to) {
+APART Rows<bf16> rounded(int64_t rows, Rows<float> x, bf16*& to) {
     const Rows<bf16> result{to, round_up(x.inner, 2), round_up(x.inner, 2)};
     for (int64_t r = 0; r < rows; ++r, to += result.step) {
         round_row(x.at + r * x.step, x.inner, to);

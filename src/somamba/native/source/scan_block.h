@@ -1,7 +1,7 @@
 // One block of tokens of one head, prepared for all its tiles: biased and rotated B and C, their products, decays.
 #pragma once
 #include "kernels.h"
-#include "vec.h"
+#include "functions.h"
 
 namespace SOMAMBA_ISA {
 

@@ -30,7 +30,7 @@ INLINE vf speed_(vf raw) {
 }
 
 // dt and A of one row, in place: dt = softplus(dt + bias), and A becomes A dt.
-INLINE void steps_row(const Stream& a, float* row) {
+APART void steps_row(const Stream& a, float* row) {
     float *dt = row + a.dt_at, *decay = row + a.decay_at;
     for (int64_t h = 0; h < a.heads; h += SOMAMBA_WIDTH) {
         const int64_t some = least(SOMAMBA_WIDTH, a.heads - h);
@@ -45,7 +45,7 @@ INLINE void steps_row(const Stream& a, float* row) {
     }
 }
 
-INLINE void silu_rows(float* x, int64_t count) {
+APART void silu_rows(float* x, int64_t count) {
     for (int64_t i = 0; i < count; i += LANES) {
         const int lanes = (int)least(LANES, count - i);
         const V v = load(x + i, lanes);

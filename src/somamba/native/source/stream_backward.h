@@ -2,7 +2,7 @@
 // there some tokens at a time to both streams. What is cheap to make again was not kept: norms, filters, modulation.
 #pragma once
 #include "lines.h"
-#include "scan_backward.h"
+#include "scan_finish.h"
 #include "stream.h"
 
 namespace SOMAMBA_ISA {
