@@ -47,7 +47,8 @@ class _Unit(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        (features, *kept), tensors = ctx.saved_tensors[:8], ctx.saved_tensors[8:]
+        saved = ctx.saved_tensors  # once: recomputation hands them out only once
+        (features, *kept), tensors = saved[:8], saved[8:]
         router, block = ctx.records
         router, block = with_leaves(router, tensors[: ctx.routed]), with_leaves(block, tensors[ctx.routed :])
         dout = dout.contiguous()
