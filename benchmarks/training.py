@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,7 +45,8 @@ def network(task: str) -> SOMamba:
         # Versions name these fields differently.
         old = "gradients" in SOMambaConfig.__dataclass_fields__
         names = ("gradients", "gradients_tolerance") if old else ("cg_iterations", "cg_tolerance")
-        config = replace(config, **dict(zip(names, (8, 1e-2), strict=True)))
+        solved: dict[str, Any] = dict(zip(names, (8, 1e-2), strict=True))
+        config = replace(config, **solved)
     model = SOMamba(config)
     for parameter in model.parameters():
         if not parameter.any():

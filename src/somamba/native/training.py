@@ -133,7 +133,7 @@ class _Adjoint:
     def _scan(self) -> ScanGradient:
         sizes, block = self.block.sizes, self.block
         names = ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")
-        self.of_scan = {name: torch.empty(getattr(block.weights, name).shape) for name in names}
+        self.of_scan: dict[str, Any] = {name: torch.empty(getattr(block.weights, name).shape) for name in names}
         self.partial = torch.empty(block.scan_sizes.partial)
         tokens = block.tokens
         scan = ScanGradient(dout=Strided(pointer(self.dreadout), tokens * sizes.inner, sizes.inner, sizes.p))
