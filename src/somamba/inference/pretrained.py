@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.inference.markup import html_table
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
@@ -42,6 +43,19 @@ class Pretrained:
     def __repr__(self) -> str:
         weights = f", weights {self.trained.weights}" if self.trained.weights else ""
         return f"Pretrained({self.trained.name}{weights}, on {self.device})"
+
+    def _repr_html_(self) -> str:
+        """The card of the weights in a few rows, as a notebook shows it."""
+        trained = self.trained
+        rows = {
+            "model": trained.name,
+            "weights": f"{trained.source} ({trained.weights})" if trained.weights else "none",
+            "parameters": f"{trained.parameters:,}",
+            "trained for": trained.protocol or "nothing: it has no weights",
+            "epochs": f"{trained.epochs:.1f}",
+            "device": str(self.device),
+        }
+        return html_table(rows)
 
     @overload
     def reconstruct(

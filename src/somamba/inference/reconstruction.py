@@ -1,5 +1,6 @@
 """What every reconstruction of a scan becomes, and all that a writer has to know."""
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,8 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from somamba.errors import InputError
+from somamba.inference.overview import overview
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +68,17 @@ class Reconstruction:
     def notes(self) -> tuple[str, ...]:
         """What a person should know about how the input was understood."""
         return tuple(self.provenance.get("notes", ()))
+
+    def _repr_png_(self) -> bytes:
+        """The slices of the first volume, as a notebook shows them."""
+        buffer = io.BytesIO()
+        Image.fromarray(overview(self.magnitudes[: self.stack])[0]).save(buffer, format="PNG")
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        """Sizes and names in place of all pixels."""
+        slices, rows, columns = self.images.shape
+        return f"Reconstruction({self.name!r}, {slices} x {rows} x {columns}, {self.provenance.get('model', '?')})"
 
     @property
     def stack(self) -> int:

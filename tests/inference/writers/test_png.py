@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from inference.writers.made import made
-from somamba.inference.writers.png import mosaic, shown_slices
+from somamba.inference.overview import mosaic, shown_slices
 from somamba.inference.writers.writing import write
 
 

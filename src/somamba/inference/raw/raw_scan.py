@@ -11,6 +11,7 @@ from torch import Tensor
 
 from somamba.data.case import Volume
 from somamba.errors import DataError
+from somamba.inference.markup import html_table
 from somamba.inference.raw.sampling import SliceSampling, find_sampling
 
 
@@ -70,6 +71,12 @@ class RawScan:
                 f"{self.path}: coil maps (slices, coils, y, x) of shape {maps.shape} do not fit k-space of shape "
                 f"{self.volume.shape}. Give maps of the same coils and size, for one slice or for all."
             )
+
+    def _repr_html_(self) -> str:
+        """The table of ``somamba inspect``, as a notebook shows it."""
+        from somamba.inference.raw.describe import describe  # Not at the top: it reads scans, so it imports this file.
+
+        return html_table(describe(self))
 
     @property
     def slices(self) -> int:

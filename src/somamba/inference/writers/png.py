@@ -4,7 +4,6 @@ The provenance is a ``tEXt`` chunk of that name; ``Comment`` tells which slices 
 """
 
 import io
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,40 +14,20 @@ from PIL.PngImagePlugin import PngInfo
 
 from somamba.durable import replace_file
 from somamba.errors import DataError
+from somamba.inference.overview import overview
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_result
-
-MOST = 16
-PERCENTILE = 99.5
 
 
 def write_png(reconstruction: Reconstruction, path: Path) -> None:
     """Write one picture."""
-    shown = shown_slices(reconstruction.stack)
-    pictures = reconstruction.magnitudes[shown]
-    white = float(np.percentile(pictures, PERCENTILE))
+    grid, shown, white = overview(reconstruction.magnitudes[: reconstruction.stack])
     told = PngInfo()
-    grid = mosaic(np.round(255 * np.clip(pictures / (white or 1), 0, 1)).astype(np.uint8))
     told.add_text("provenance", stamp(reconstruction, (grid,)))
     told.add_text("Comment", f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}")
     buffer = io.BytesIO()
     Image.fromarray(grid).save(buffer, format="PNG", pnginfo=told)
     replace_file(path, buffer.getvalue(), shared=True)
-
-
-def shown_slices(stack: int) -> list[int]:
-    """All slices, or some from the first to the last one, evenly spaced."""
-    return [round(place) for place in np.linspace(0, stack - 1, min(stack, MOST)).tolist()]
-
-
-def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Pictures in reading order on a grid that is about square; places that are left over are black."""
-    across = math.ceil(math.sqrt(len(pictures)))
-    down = math.ceil(len(pictures) / across)
-    rows, columns = pictures.shape[1:]
-    grid = np.zeros((down * across, rows, columns), dtype=np.uint8)
-    grid[: len(pictures)] = pictures
-    return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
 
 
 def png_result(path: Path) -> StoredResult:

@@ -1,0 +1,147 @@
+"""Whole jobs in one call: reconstruct a scan, evaluate a model, train one. The command line does the same."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from somamba.data.case import Role
+from somamba.data.config import DataConfig
+from somamba.errors import InputError
+from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
+from somamba.inference.preparation import RecoveryOptions
+from somamba.inference.pretrained import Pretrained, load
+from somamba.inference.raw.in_memory import raw_scan_of
+from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.raw.raw_scan import RawScan
+from somamba.inference.reconstruct import reconstruct as reconstruct_scan
+from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.trained import open_model
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights import DEFAULT
+from somamba.inference.writers.writing import write
+from somamba.runtime.device import find_device
+from somamba.training.loop import Outcome, fit
+from somamba.training.recipe import read_recipe
+
+
+def reconstruct(
+    source: Any,
+    weights: str | Pretrained = DEFAULT,
+    *,
+    output: str | Path | None = None,
+    acceleration: float | int | None = None,
+    device: str = "auto",
+    force: bool = False,
+) -> Reconstruction:
+    """Reconstruct a scan, whatever holds it.
+
+    Args:
+        source: A file (fastMRI or ISMRMRD HDF5, NumPy, BART, NIfTI), an opened scan (`open_scan`), or an array of
+            k-space, complex, with two to four of the axes slices, coils, y and x.
+        weights: Name of bundled weights, folder of a checkpoint, a method without weights (``zero_filled``,
+            ``cg_sense``), or a loaded model.
+        output: File to write; its ending tells the format (.nii.gz, .h5, .npy, .png, .dcm). None writes nothing.
+        acceleration: Leave out lines of a fully sampled scan first: one sample in so many stays. None uses all.
+        device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
+        force: Let weights that were trained for magnitude images see measurements.
+
+    Returns:
+        Complex images ``(slices, rows, columns)`` in the units of k-space under the centred orthonormal FFT, with voxel
+        size, affine, notes and provenance.
+
+    Raises:
+        SomambaError: the source cannot be read or reconstructed; the message says what to do.
+
+    Example:
+        >>> import numpy as np, somamba
+        >>> kspace = np.fft.fftshift(np.fft.fft2(np.random.default_rng(0).normal(size=(32, 32)))).astype("complex64")
+        >>> somamba.reconstruct(kspace, "zero_filled").images.shape
+        (1, 32, 32)
+    """
+    model = weights if isinstance(weights, Pretrained) else load(weights, device=device)
+    if isinstance(source, str | Path):
+        scan = open_raw_scan(source)
+    else:
+        scan = source if isinstance(source, RawScan) else raw_scan_of(source)
+    undersampling = None if acceleration is None else Undersampling(acceleration=acceleration)
+    options = RecoveryOptions(undersampling=undersampling, force=force)
+    made = reconstruct_scan(scan, model.trained, options, device=model.device)
+    if output is not None:
+        write(made, output)
+    return made
+
+
+def evaluate(
+    source: str,
+    *,
+    dataset: str,
+    data: str | Path,
+    split: Role = "test",
+    acceleration: float | int | None = None,
+    limit_cases: int | None = None,
+    device: str = "auto",
+    on_progress: Callable[[int, int], None] = lambda _done, _count: None,
+) -> EvaluationResult:
+    """Score a model on one split of a dataset: PSNR, SSIM and NMSE of every case.
+
+    Args:
+        source: Folder of a checkpoint, or the name of a model without weights (``zero_filled``).
+        dataset: Name in the catalogue, ``acdc`` for instance.
+        data: Folder of the dataset.
+        split: ``train``, ``val`` or ``test``.
+        acceleration: Nominal acceleration; None takes that of the training, for models without weights the paper's 4.
+        limit_cases: Number of cases, the first ones of the split; None for all.
+        device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
+        on_progress: Called after every slice with the number of slices done and the number of all.
+
+    Returns:
+        Scores by case; ``.records()`` gives them with their provenance, as the CSV files hold them.
+    """
+    trained = open_model(source)
+    known = trained.data(source)
+    if known is not None and known.dataset == dataset:
+        config = replace(known, path=str(data))
+    elif known is not None and known.protocol != DataConfig(dataset=dataset).protocol:
+        raise InputError(
+            f"{source} was trained for protocol {known.protocol!r} on {known.dataset!r}; use `somamba evaluate` with "
+            f"--protocol to score it on {dataset!r} on purpose."
+        )
+    else:
+        config = DataConfig(dataset=dataset, path=str(data))
+    if acceleration is not None:
+        config = config.accelerated(acceleration)
+    spec = EvaluationSpec(source=source, data=config, split=split, limit_cases=limit_cases)
+    return run_evaluation(trained, spec, device=find_device(device), on_progress=on_progress)
+
+
+def train(
+    recipe: str | Path,
+    output: str | Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    start_from: str | Path | None = None,
+    on_event: Callable[[Mapping[str, Any]], None] = lambda _event: None,
+) -> Outcome:
+    """Train a model as a recipe says. The result is a folder with ``best/``, ``last/`` and ``journal.jsonl``.
+
+    Args:
+        recipe: YAML file.
+        output: Folder of the run.
+        settings: Fields that differ from the recipe's, by dotted name: ``{"data.path": "data/acdc", "epochs": 3}``.
+        resume: Go on from ``output/last`` if it is there.
+        start_from: Checkpoint whose weights the run starts from.
+        on_event: Called with every event: start, step, validation, stop.
+
+    Returns:
+        How the training ended, and where it stands.
+    """
+    overrides = [f"--{name}={value}" for name, value in (settings or {}).items()]
+    return fit(
+        read_recipe(Path(recipe), overrides),
+        Path(output),
+        resume=resume,
+        origin=None if start_from is None else Path(start_from),
+        tell=on_event,
+    )
