@@ -6,6 +6,7 @@ from results.made_gallery import write_gallery
 from results.made_leakage import leakage_rows
 from results.made_rows import changed, rows
 from results.made_run import made_run, taken
+from results.made_sweep import sweep_row
 from somamba.report.report import build_report
 from somamba.report.sources import Sources
 from somamba.results.scores import write_scores
@@ -74,3 +75,15 @@ def test_the_headline_is_the_gain_over_zero_filling():
     page = build_report(Sources(scores=[*rows("zero_filled", "acdc", 4, psnr=(25, 26)), *ours]))
     assert ">31.00 dB<" in page
     assert ">+5.50 dB<" in page
+    assert ">SO-Mamba over Zero-Filling, 95 % within" in page
+
+
+def test_the_headline_names_the_best_and_what_each_was_given():
+    ours = [changed(row, weights="ab", epochs=0.5, split="val") for row in rows("so_mamba", "acdc", 4, psnr=(30, 32))]
+    best = [changed(row, weights="cd", epochs=2.0, split="val") for row in rows("ista_net", "acdc", 4, psnr=(33, 35))]
+    page = build_report(Sources(scores=[*ours, *best], sweep=[sweep_row("so_mamba", weights="ab")]))
+    assert "2 methods on ACDC ×4, validation, 2 cases." in page
+    assert ">ISTA-Net: best, SSIM 0.800, trained for 2 epochs<" in page
+    assert ">SO-Mamba: SSIM 0.800, trained for 15 min (0.5 epochs)<" in page
+    assert "Validation cases chose the best weights" in page
+    assert "Validation cases chose" not in build_report(Sources(scores=rows("so_mamba", "acdc", 4)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import category
 
 from somamba.results.record import value_of
 from somamba.results.setting import Setting
@@ -33,8 +34,15 @@ METHODS = {
 }
 DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158", "acdc": "ACDC", "m4raw": "M4Raw"}
 SPLITS = {"val": "validation", "train": "training"}
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of signs that are not seen: controls, marks of direction, surrogates and separators."""
 REFERENCE_METHOD = "so_mamba"
 """The method that others are compared with."""
+CHOSEN = (
+    "Validation cases chose the best weights of a training, so the same weights may score a little lower on cases that "
+    "were never used."
+)
+"""What stands beside scores of trained networks on validation cases."""
 _PLACES = {name: place for place, name in enumerate(METHODS)}
 
 
@@ -46,6 +54,12 @@ def method_name(method: str) -> str:
 def dataset_name(dataset: str) -> str:
     """The paper's name of a dataset; one it does not have is shown as it is."""
     return DATASETS.get(dataset, dataset)
+
+
+def visible(text: str) -> str:
+    r"""The text with signs that steer a terminal or turn the direction of writing shown as ``\x1b`` or ``\u202e``."""
+    hidden = {sign for sign in set(text) - {"\n", "\t"} if category(sign) in HIDDEN}
+    return "".join(sign.encode("unicode_escape", "surrogatepass").decode() if sign in hidden else sign for sign in text)
 
 
 def counted(count: int, noun: str) -> str:

@@ -3,7 +3,8 @@
 import base64
 from collections.abc import Mapping, Sequence
 
-from somamba.report.names import REFERENCE_METHOD
+from somamba.report.colours import page_palette
+from somamba.report.names import REFERENCE_METHOD, counted
 from somamba.report.page.document import document
 from somamba.report.page.markup import Html, element, joined
 from somamba.report.runs import ComparableRuns, comparable_runs
@@ -15,6 +16,7 @@ from somamba.report.sections.scores import scores_section
 from somamba.report.sections.sweep import sweep_section
 from somamba.report.sections.viewer import viewer_section
 from somamba.report.sources import Sources
+from somamba.results.setting import Subject
 
 TITLE = "SO-Mamba report"
 SLICES = 20
@@ -32,13 +34,13 @@ def build_report(
         most_slices: Of each kept case, evenly spread.
         made_by: Facts about the making of this page, shown at its end.
     """
-    found = comparable_runs(sources.scores)
+    found, palette = comparable_runs(sources.scores), page_palette(sources)
     sections = {
-        "Results": scores_section(found),
+        "Results": scores_section(found, palette),
         "Slices": viewer_section(sources.cases, most_slices=most_slices),
         "Trainings": sweep_section(sources.sweep),
-        "Learning curves": curves_section(sources.runs),
-        "Leakage": leakage_section(sources.leakage),
+        "Learning curves": curves_section(sources.runs, palette),
+        "Leakage": leakage_section(sources.leakage, palette),
         "Cost": cost_section(sources.costs),
         "Figures": _pictures(sources.pictures),
         "Provenance": provenance_section(sources, found, made_by=made_by or {}),
@@ -53,24 +55,35 @@ def build_report(
 
 
 def _headline(found: Sequence[ComparableRuns], sources: Sources) -> list[Html]:
-    """The first contest in a sentence and a few numbers; what else there is, where there is none."""
+    """The first group of evaluations in a sentence and a few numbers; if there is none, what else there is."""
     if not found:
         counts = {"run": len(sources.runs), "kept case": len(sources.cases), "picture": len(sources.pictures)}
-        words = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
+        words = [counted(count, name) for name, count in counts.items() if count]
         return [element("p", ", ".join(words), class_="lead")] if words else []
-    contest = found[0]
-    name = contest.of_method(REFERENCE_METHOD) or contest.best()
-    psnr, ssim = (contest.mean(name, metric) for metric in ("psnr", "ssim"))
-    cases = contest.first.cases
-    lead = f"{name} on {contest.title}, {cases} case{'s' if cases > 1 else ''}."
-    facts = {"PSNR": f"{psnr:.2f} dB", "SSIM": f"{ssim:.3f}"}
-    baseline = contest.of_method("zero_filled")
-    gain = next((one for one in contest.comparisons() if one.second == baseline and one.metric == "psnr"), None)
+    runs = found[0]
+    best, ours, baseline = runs.best(), runs.of_method(REFERENCE_METHOD), runs.of_method("zero_filled")
+    lead = f"{counted(len(runs.entries), 'method')} on {runs.title}, {counted(runs.first.cases, 'case')}."
+    lead += f" {counted(len(found) - 1, 'other comparison')} below." if len(found) > 1 else ""
+    facts = []
+    for name in dict.fromkeys(name for name in (best, ours, baseline) if name is not None):
+        role = "best, " if name == best and len(runs.entries) > 1 else ""
+        budget = _budget(runs.entries[name][0].subject, sources)
+        facts.append((f"{name}: {role}SSIM {runs.mean(name, 'ssim'):.3f}{budget}", f"{runs.mean(name, 'psnr'):.2f} dB"))
+    gain = next((one for one in runs.comparisons() if one.second == baseline and one.metric == "psnr"), None)
     if gain is not None:
-        facts[f"over {gain.second}, 95 % within {gain.low:+.2f} … {gain.high:+.2f} dB"] = f"{gain.mean:+.2f} dB"
-    pairs = [element("div", element("dt", label), element("dd", value)) for label, value in facts.items()]
-    more = f" {len(found) - 1} more below." if len(found) > 1 else ""
-    return [element("p", lead + more, class_="lead"), element("dl", *pairs, class_="facts")]
+        label = f"{gain.first} over {gain.second}, 95 % within {gain.low:+.2f} … {gain.high:+.2f} dB"
+        facts.append((label, f"{gain.mean:+.2f} dB"))
+    pairs = [element("div", element("dt", label), element("dd", value)) for label, value in facts]
+    return [element("p", lead, class_="lead"), element("dl", *pairs, class_="facts")]
+
+
+def _budget(subject: Subject, sources: Sources) -> str:
+    """What a network was given to learn: the minutes of its sweep if they are known, and the epochs it has seen."""
+    if not subject.weights and not subject.epochs:
+        return ""
+    minutes = [record.budget for record in sources.sweep if record.subject.weights == subject.weights and record.budget]
+    epochs = "1 epoch" if subject.epochs == 1 else f"{subject.epochs:.3g} epochs"
+    return f", trained for {minutes[0]} ({epochs})" if minutes else f", trained for {epochs}"
 
 
 def _pictures(pictures: Mapping[str, bytes]) -> Html | None:

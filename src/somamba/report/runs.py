@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from somamba.errors import InputError
-from somamba.report.names import REFERENCE_METHOD, distinct_names, method_place, place
+from somamba.report.names import CHOSEN, REFERENCE_METHOD, counted, distinct_names, method_place, place
 from somamba.report.statistics import Comparison, compare
 from somamba.results.comparable import comparable
 from somamba.results.scores import ScoreRecord, average, by_evaluation
@@ -32,11 +32,16 @@ class ComparableRuns:
     def about(self) -> str:
         """Cases, mask and protocol."""
         record = self.first
-        part = f" of {record.split_cases}" if record.partial else ""
+        cases = f"{record.cases} of {record.split_cases} cases" if record.partial else counted(record.cases, "case")
         realised = record.sampled.realised_acceleration
+        chosen = (
+            f" {CHOSEN}"
+            if record.setting.split == "val" and any(one[0].subject.weights for one in self.entries.values())
+            else ""
+        )
         return (
-            f"{record.cases}{part} cases; {record.setting.mask} mask, realised acceleration ×{realised:.2f}; protocol "
-            f"{record.setting.protocol}."
+            f"{cases}; {record.setting.mask} mask, realised acceleration ×{realised:.2f}; protocol "
+            f"{record.setting.protocol}.{chosen}"
         )
 
     def mean(self, name: str, metric: str) -> float:

@@ -40,8 +40,18 @@ class TrainedRun:
     @property
     def model(self) -> str:
         """Name of the network; if no checkpoint tells it, the name of the run, which a grid often calls the same."""
+        return str(self._recipe.get("model", self.name))
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the training; None if no checkpoint tells it."""
+        seed = self._recipe.get("seed")
+        return seed if isinstance(seed, int) else None
+
+    @property
+    def _recipe(self) -> Mapping[str, Any]:
         recipe = self.config.get("recipe")
-        return str(recipe["model"]) if isinstance(recipe, dict) and "model" in recipe else self.name
+        return recipe if isinstance(recipe, dict) else {}
 
 
 @dataclass(kw_only=True)

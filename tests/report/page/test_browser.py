@@ -9,6 +9,7 @@ from report.browser import browser
 from results.made_gallery import write_gallery
 from results.made_rows import changed, rows
 from results.made_run import made_run, taken
+from somamba.report.colours import Palette
 from somamba.report.page.document import document
 from somamba.report.page.markup import joined
 from somamba.report.page.viewer import ViewerCase, ViewerImage, viewer
@@ -38,7 +39,8 @@ def page(tmp_path_factory):
     cases = [ViewerCase(name=name, images=images, reference=reference) for name in ("one", "two")]
     (runs,) = comparable_runs([*rows("unet", "acdc", 4, psnr=(9, 31)), *rows("so_mamba", "acdc", 4, psnr=(29, 100))])
     path = tmp_path_factory.mktemp("page") / "page.html"
-    path.write_text(document("test", joined([viewer(cases), scores_section([runs])])))
+    scores = scores_section([runs], Palette((("so_mamba", 0), ("unet", 0))))
+    path.write_text(document("test", joined([viewer(cases), scores])))
     return path
 
 
@@ -268,10 +270,25 @@ def test_tables_sort_by_number_with_mouse_and_keyboard(opened):
     assert opened.run("return document.querySelector('#contest-0-psnr tbody td:nth-child(4)').textContent") == "100.00"
 
 
+def test_hidden_columns_are_counted_and_a_click_brings_them(opened):
+    cue = "document.querySelector('.scroll + .more')"
+    opened.run("document.querySelector('.scroll').style.width = '20rem'")
+    opened.wait(f"!{cue}.hidden")
+    assert opened.run(f"return {cue}.textContent").endswith("more columns →")
+    opened.run("document.querySelector('.scroll').scrollLeft = 10000")
+    opened.wait(f"{cue}.hidden")
+    opened.run("document.querySelector('.scroll').scrollLeft = 0")
+    opened.wait(f"!{cue}.hidden")
+    opened.run(f"{cue}.click()")
+    opened.wait("document.querySelector('.scroll').scrollLeft > 0")
+    opened.run("document.querySelector('.scroll').style.width = '200rem'")
+    opened.wait(f"{cue}.hidden")
+
+
 def test_a_metric_is_chosen_for_the_cases(opened):
     opened.run("document.querySelector('details').open = true")
-    opened.click("[data-shows=c-ssim]")
-    assert opened.run("return ['psnr', 'ssim', 'nmse'].map(m => document.getElementById(`c-${m}`).hidden)") == [
+    opened.click("[data-shows=contest-0-ssim]")
+    assert opened.run("return ['psnr', 'ssim', 'nmse'].map(m => document.getElementById(`contest-0-${m}`).hidden)") == [
         True,
         False,
         True,

@@ -23,3 +23,9 @@ def test_an_element_without_content_has_no_end():
 def test_what_stands_between_pieces_is_escaped_too():
     assert joined(["a", None, "b"], "<") == "a&lt;b"
     assert isinstance(joined([]), Html)
+
+
+def test_signs_that_turn_the_writing_or_steer_a_terminal_are_shown():
+    html = element("p", "a\u202eb\x1b[2J", title="x\u2066")
+    assert html == '<p title="x\\u2066">a\\u202eb\\x1b[2J</p>'
+    assert element("p", "two\nlines") == "<p>two\nlines</p>"

@@ -1,7 +1,10 @@
 """Journals become curves."""
 
+from somamba.report.colours import Palette
 from somamba.report.sections.curves import MOST_POINTS, curves_section, thinned
 from somamba.report.sources import TrainedRun
+
+NONE = Palette(())
 
 
 def steps(losses):
@@ -17,13 +20,15 @@ def test_a_long_run_is_thinned_and_keeps_its_end():
 def test_runs_under_a_budget_of_minutes_are_drawn_over_minutes():
     events = [{"event": "start", "step": 0, "timed": True}, {"event": "step", "step": 1, "loss": 1.0, "seconds": 90}]
     run = TrainedRun(name="mine", events=events, config={}, recipe="")
-    assert "training loss over minutes of training: mine ends at 1 (minutes of training 1.5)" in curves_section([run])
+    assert "training loss over minutes of training: mine ends at 1 (minutes of training 1.5)" in curves_section(
+        [run], NONE
+    )
 
 
 def test_runs_that_took_no_step_give_no_chart():
     run = TrainedRun(name="<b>", events=[], config={}, recipe="")
-    assert curves_section([run]) is None
+    assert curves_section([run], NONE) is None
     more = TrainedRun(name="<b>", events=steps([1.0, 2.0]), config={}, recipe="")
-    html = curves_section([run, more])
+    html = curves_section([run, more], NONE)
     assert "<b>" not in html
     assert html.count("<svg") == 1

@@ -8,6 +8,7 @@ from typing import Any
 from somamba.durable import replace_file
 from somamba.errors import InputError
 from somamba.extras import require
+from somamba.report.names import visible
 
 LETTERS = 9
 """Points of ordinary text: readable when a figure is printed at its own size."""
@@ -54,7 +55,7 @@ def caption(figure: Any, text: str) -> None:
 
 def plain(text: str) -> str:
     """Names come from files: matplotlib would take what stands between two dollars for a formula."""
-    return text.replace("$", r"\$")
+    return visible(text).replace("$", r"\$")
 
 
 def bare(axes: Any) -> None:

@@ -12,8 +12,12 @@ STRIP_WIDTH, STRIP = 960, 34
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 40
 LETTERS = 44
 """Of a name at the left of a strip chart; the rest of a longer one is shown to who points at it."""
-COLOURS = 8
-"""Classes ``series-1`` ... of the style sheet."""
+COLOURS = 14
+"""Number of colours of the style sheet, the classes ``series-1`` to ``series-14``."""
+MOST_IN_LEGEND = 4
+"""Lines of a chart with a legend; of more than these each has its name at its end."""
+LABEL_WIDTH, LABEL_HEIGHT, LABEL_LETTERS = 172, 13, 27
+"""Width and height of the name at the end of a line, and its longest text."""
 
 Number = int | float
 
@@ -25,10 +29,12 @@ class Series:
     name: str
     points: Sequence[tuple[Number, Number]]
     colour: int
-    """Counted from 0; equal colours belong together. After eight they come again, with hollow dots."""
+    """Number of the colour from 0, see `somamba.report.colours`."""
     dashed: bool = False
     dots: bool = False
-    """Few points, each to be seen."""
+    """Whether each point has a dot."""
+    hollow: bool = False
+    """Whether the dots are hollow, to tell a line from another one of its colour."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +80,34 @@ def line_chart(
         whole: Whether only whole numbers have a meaning across.
     """
     drawn = [[point for point in one.points if point[1] > 0 or not log] for one in series]
+    direct = len(series) > MOST_IN_LEGEND
+    right = WIDTH - (LABEL_WIDTH if direct else RIGHT)
+    bottom = max(HEIGHT, TOP + BOTTOM + LABEL_HEIGHT * len(series) * direct) - BOTTOM
     places, values = zip(*[point for points in drawn for point in points], strict=True)
     low, high = min(values), max(values)
     margin = 0.0 if log else 0.06 * (high - low) or 0.5
-    across = _Axis(min(places) if start is None else start, max(places), LEFT, WIDTH - RIGHT, whole=whole)
-    up = _Axis(low * 0.95 if log else low - margin, high * 1.05 if log else high + margin, HEIGHT - BOTTOM, TOP, log)
+    across = _Axis(min(places) if start is None else start, max(places), LEFT, right, whole=whole)
+    up = _Axis(low * 0.95 if log else low - margin, high * 1.05 if log else high + margin, bottom, TOP, log)
     parts = [_grid(across, up), *(_line(one, points, across, up) for one, points in zip(series, drawn, strict=True))]
-    return _figure(parts, x=x, y=y, about=about, size=(WIDTH, HEIGHT), legend=_legend(series))
+    if direct:
+        lines = [(one, points[-1]) for one, points in zip(series, drawn, strict=True) if points]
+        ends = [(one, across.place(x_end), up.place(y_end)) for one, (x_end, y_end) in lines]
+        parts += _labels(ends, bottom)
+    legend = None if direct else _legend(series)
+    return _figure(parts, x=x, y=y, about=about, size=(WIDTH, int(bottom) + BOTTOM), legend=legend)
 
 
-def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, Number]]]], *, x: str, about: str) -> Html:
-    """A line of dots for each group, one dot for each value with a name, and a bar at their mean."""
+def strip_chart(
+    groups: Sequence[tuple[str, Sequence[tuple[str, Number]]]], *, colours: Sequence[int], x: str, about: str
+) -> Html:
+    """A line of dots for each group, one dot for each value with a name, and a bar at their mean.
+
+    Args:
+        groups: The name of each group, and its values with their names.
+        colours: The number of the colour of each group.
+        x: Title of the axis.
+        about: The chart in a sentence, for those who cannot see it.
+    """
     values = [value for _, points in groups for _, value in points]
     margin = 0.06 * (max(values) - min(values)) or 0.5
     left = 12 + 7 * min(LETTERS, max(len(name) for name, _ in groups))
@@ -93,7 +116,7 @@ def strip_chart(groups: Sequence[tuple[str, Sequence[tuple[str, Number]]]], *, x
     parts = [_rule(across.place(tick), TOP - 6, height - BOTTOM, _text(tick)) for tick in across.ticks()]
     for row, (name, points) in enumerate(groups):
         y = TOP + 12 + STRIP * row
-        colour = f"series-{row % COLOURS + 1}"
+        colour = colour_class(colours[row])
         cut = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
         parts.append(element("text", cut, element("title", name), x=left - 12, y=y + 4, text_anchor="end"))
         for label, value in points:
@@ -133,28 +156,53 @@ def _figure(
     labels.append(element("text", x, x=width - RIGHT, y=height - 5, text_anchor="end"))
     box = f"0 0 {width} {height}"
     drawing = element("svg", *parts, *labels, viewBox=box, class_="chart", role="img", aria_label=about)
-    return element("figure", drawing, legend, class_="wide" if width > WIDTH else None)
+    kind = "wide" if width > WIDTH else "direct" if legend is None else None
+    return element("figure", drawing, legend, class_=kind)
 
 
 def _legend(series: Sequence[Series]) -> Html:
     items = []
     for one in series:
-        again = " again" if one.dots and one.colour >= COLOURS else ""
-        dashed = " dashed" if one.dashed else ""
-        items.append(element("li", one.name, class_=f"series-{one.colour % COLOURS + 1}{dashed}{again}"))
+        looks = f"{' dashed' if one.dashed else ''}{' again' if one.hollow else ''}"
+        items.append(element("li", one.name, class_=f"{colour_class(one.colour)}{looks}"))
     return element("ul", *items, class_="legend")
+
+
+def _labels(ends: Sequence[tuple[Series, Number, Number]], bottom: Number) -> list[Html]:
+    """The name of every line beside its end, moved up or down if two would meet."""
+    ordered = sorted(ends, key=lambda one: one[2])
+    heights: list[Number] = []
+    for _, _, y in ordered:
+        heights.append(max(y, heights[-1] + LABEL_HEIGHT) if heights else max(y, TOP))
+    for place in range(len(heights) - 1, -1, -1):
+        below = heights[place + 1] - LABEL_HEIGHT if place + 1 < len(heights) else bottom
+        heights[place] = min(heights[place], below)
+    parts = []
+    start = WIDTH - LABEL_WIDTH + 14
+    for (one, x, y), height in zip(ordered, heights, strict=True):
+        colour = colour_class(one.colour)
+        cut = one.name if len(one.name) <= LABEL_LETTERS else f"{one.name[: LABEL_LETTERS - 1]}…"
+        way = f"{_number(x)},{_number(y)} {start - 3},{_number(height)}"
+        parts.append(element("polyline", points=way, class_=f"lead-line {colour}"))
+        whole = element("title", one.name)
+        parts.append(element("text", cut, whole, x=start, y=_number(height + 4), class_=f"label {colour}"))
+    return parts
+
+
+def colour_class(number: int) -> str:
+    """The class of a colour in the style sheet."""
+    return f"series-{number % COLOURS + 1}"
 
 
 def _grid(across: _Axis, up: _Axis) -> Html:
     parts = []
     for tick in up.ticks():
         y = _number(up.place(tick))
-        parts.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
+        parts.append(element("line", x1=LEFT, x2=across.end, y1=y, y2=y, class_="grid"))
         parts.append(element("text", _text(tick), x=LEFT - 8, y=float(y) + 4, text_anchor="end"))
     for tick in across.ticks():
-        parts.append(element("text", _text(tick), x=_number(across.place(tick)), y=HEIGHT - 22, text_anchor="middle"))
-    base = HEIGHT - BOTTOM
-    parts.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=base, y2=base, class_="ends"))
+        parts.append(element("text", _text(tick), x=_number(across.place(tick)), y=up.start + 18, text_anchor="middle"))
+    parts.append(element("line", x1=LEFT, x2=across.end, y1=up.start, y2=up.start, class_="ends"))
     return joined(parts)
 
 
@@ -164,14 +212,14 @@ def _rule(x: Number, top: Number, bottom: Number, label: str) -> Html:
 
 
 def _line(one: Series, points: Sequence[tuple[Number, Number]], across: _Axis, up: _Axis) -> Html:
-    colour = f"series-{one.colour % COLOURS + 1}"
+    colour = colour_class(one.colour)
     places = [(_number(across.place(x)), _number(up.place(y))) for x, y in points]
     path = " ".join(f"{x},{y}" for x, y in places)
     parts = [element("polyline", points=path, class_=f"line {colour}{' dashed' if one.dashed else ''}")]
     if one.dots:
         for (x, y), (place, value) in zip(places, points, strict=True):
             about = element("title", f"{one.name}: {value:.4g} at {place:g}")
-            hollow = " hollow" if one.colour >= COLOURS else ""
+            hollow = " hollow" if one.hollow else ""
             parts.append(element("circle", about, cx=x, cy=y, r=3.2, class_=f"dot {colour}{hollow}"))
     return joined(parts)
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from html import escape
 
+from somamba.report.names import visible
+
 VOID = ("br", "img", "input", "meta")
 
 
@@ -30,12 +32,16 @@ def element(tag: str, *content: Content, **attributes: str | int | float | bool 
         if value is None or value is False:
             continue
         name = name.rstrip("_").replace("_", "-")
-        words.append(name if value is True else f'{name}="{escape(str(value), quote=True)}"')
+        words.append(name if value is True else f'{name}="{escape(visible(str(value)), quote=True)}"')
     opening = f"<{' '.join(words)}>"
     return Html(opening if tag in VOID else f"{opening}{joined(content)}</{tag}>")
 
 
 def joined(content: Iterable[Content], between: str = "") -> Html:
     """Pieces one after another, escaped unless they are `Html`; None is left out."""
-    pieces = [piece if isinstance(piece, Html) else escape(piece, quote=True) for piece in content if piece is not None]
+    pieces = [
+        piece if isinstance(piece, Html) else escape(visible(piece), quote=True)
+        for piece in content
+        if piece is not None
+    ]
     return Html((between if isinstance(between, Html) else escape(between)).join(pieces))

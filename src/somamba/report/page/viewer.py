@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from somamba.errors import InputError
+from somamba.report.names import visible
 from somamba.report.page.document import data_block, part
 from somamba.report.page.markup import Html
 from somamba.report.page.pixels import FLOOR, Numbers, magnitude_text, spectrum, spectrum_text
@@ -82,7 +83,7 @@ def _case(case: ViewerCase) -> dict[str, Any]:
     spectra = [spectrum(image.pixels) for image in images]
     loudest = float(max(one.max() for one in spectra)) or 1.0
     return {
-        "name": case.name,
+        "name": visible(case.name),
         "slices": list(map(int, case.slices)) or list(range(len(first))),
         "height": first.shape[1],
         "width": first.shape[2],
@@ -99,7 +100,7 @@ def _image(image: ViewerImage, peak: float, magnitudes: Numbers, loudest: float)
         for name in ("psnr", "ssim")
     }
     return {
-        "label": image.label,
+        "label": visible(image.label),
         "magnitude": magnitude_text(image.pixels, peak),
         "spectrum": spectrum_text(magnitudes, loudest),
     } | {name: values for name, values in scores.items() if values}

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from somamba.report.colours import Palette, again
 from somamba.report.learning import (
     SMOOTHING,
     Point,
@@ -12,7 +13,7 @@ from somamba.report.learning import (
     validations,
 )
 from somamba.report.names import method_name
-from somamba.report.page.charts import COLOURS, Series, line_chart
+from somamba.report.page.charts import Series, line_chart
 from somamba.report.page.markup import Html, element
 from somamba.report.sources import TrainedRun
 
@@ -20,11 +21,13 @@ MOST_POINTS = 300
 """Largest number of points of a line; more cannot be seen."""
 
 
-def curves_section(runs: Sequence[TrainedRun]) -> Html | None:
+def curves_section(runs: Sequence[TrainedRun], palette: Palette) -> Html | None:
     """Loss and validation PSNR along the training of all runs; None if no step was taken."""
     x = common_axis(run.events for run in runs)
-    means = [_series(place, run, thinned(running_mean(losses(run.events, x)))) for place, run in enumerate(runs)]
-    scores = [_series(place, run, validations(run.events, x), dots=True) for place, run in enumerate(runs)]
+    colours = [palette.colour(run.model, run.seed) for run in runs]
+    looks = list(zip(runs, colours, again(colours), strict=True))
+    means = [_series(*look, thinned(running_mean(losses(look[0].events, x)))) for look in looks]
+    scores = [_series(*look, validations(look[0].events, x), dots=True) for look in looks]
     charts = []
     if means := [one for one in means if one.points]:
         y = f"training loss, mean of {SMOOTHING} steps"
@@ -42,9 +45,8 @@ def thinned(points: Sequence[Point]) -> list[Point]:
     return list(points[::-1][::stride][::-1])
 
 
-def _series(place: int, run: TrainedRun, points: Sequence[Point], *, dots: bool = False) -> Series:
-    # Colours come again after a while, then with dashes.
-    return Series(name=method_name(run.name), points=points, colour=place % COLOURS, dashed=place >= COLOURS, dots=dots)
+def _series(run: TrainedRun, colour: int, dashed: bool, points: Sequence[Point], *, dots: bool = False) -> Series:
+    return Series(name=method_name(run.name), points=points, colour=colour, dashed=dashed, dots=dots)
 
 
 def _about(series: Sequence[Series], what: str, x: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.report.colours import Palette
 from somamba.report.names import REFERENCE_METHOD
 from somamba.report.page.charts import strip_chart
 from somamba.report.page.markup import Html, element, joined
@@ -15,12 +16,12 @@ from somamba.report.tables.scores import DIGITS, UNITS, metric_column, score_cel
 from somamba.results.scores import METRICS
 
 
-def scores_section(found: Sequence[ComparableRuns]) -> Html | None:
+def scores_section(found: Sequence[ComparableRuns], palette: Palette) -> Html | None:
     """Everything about the evaluations; None if there are none."""
     if not found:
         return None
-    note = "Methods share a table only where they were measured on the same cases through the same masks."
-    parts = [_group(runs, f"contest-{number}") for number, runs in enumerate(found)]
+    note = "Methods share a table only if they were measured on the same cases through the same masks."
+    parts = [_group(runs, f"contest-{number}", palette) for number, runs in enumerate(found)]
     return joined([element("p", note, class_="soft"), *parts])
 
 
@@ -40,13 +41,13 @@ def means_table(runs: ComparableRuns) -> Table:
     return Table(columns=columns, blocks=[Block(lines)], caption="Mean ± standard deviation over cases")
 
 
-def _group(runs: ComparableRuns, identifier: str) -> Html:
+def _group(runs: ComparableRuns, identifier: str, palette: Palette) -> Html:
     return joined(
         [
             element("h3", runs.title),
             element("p", runs.about, class_="soft"),
             html(means_table(runs)),
-            _strip(runs),
+            _strip(runs, palette),
             _statistics(runs),
             _cases(runs, identifier),
         ]
@@ -59,10 +60,12 @@ def _routes(runs: ComparableRuns) -> list[str]:
     return list(ROUTES) if len(variants) > 1 else []
 
 
-def _strip(runs: ComparableRuns) -> Html:
+def _strip(runs: ComparableRuns, palette: Palette) -> Html:
+    subjects = [records[0].subject for records in runs.entries.values()]
+    colours = [palette.colour(subject.method, subject.seed) for subject in subjects]
     groups = [(name, [(one.case, one.psnr) for one in records]) for name, records in runs.entries.items()]
     about = f"PSNR of every case by each of {len(groups)} methods on {runs.title}; the table below has the numbers."
-    return strip_chart(groups, x="PSNR of each case [dB]; the bar is their mean", about=about)
+    return strip_chart(groups, colours=colours, x="PSNR of each case [dB]; the bar is their mean", about=about)
 
 
 def _statistics(runs: ComparableRuns) -> Html | None:
@@ -94,7 +97,8 @@ def _cases(runs: ComparableRuns, identifier: str) -> Html:
         )
         tables.append(element("div", html(_case_table(runs, metric)), id=part, hidden=place > 0))
     choice = element("div", *buttons, class_="choices", role="group", aria_label="Metric", data_choose=True)
-    return element("details", element("summary", f"All {runs.first.cases} cases"), choice, *tables)
+    title = "The case" if runs.first.cases == 1 else f"All {runs.first.cases} cases"
+    return element("details", element("summary", title), choice, *tables)
 
 
 def _case_table(runs: ComparableRuns, metric: str) -> Table:

@@ -47,3 +47,22 @@ for (const group of document.querySelectorAll(".choices[data-choose]")) {
     });
   }
 }
+
+/** Below a box that hides something on its right: how many columns, and a click that brings them. */
+for (const box of document.querySelectorAll(".scroll, figure.wide, figure.direct")) {
+  const cue = document.createElement("button");
+  cue.type = "button";
+  cue.className = "more";
+  box.after(cue);
+  const update = () => {
+    const end = box.scrollLeft + box.clientWidth;
+    const left = box.getBoundingClientRect().left;
+    const headings = [...box.querySelectorAll("thead th")];
+    const hidden = headings.filter((one) => one.getBoundingClientRect().right - left > box.clientWidth + 1).length;
+    cue.hidden = box.scrollWidth - end <= 1;
+    cue.textContent = headings.length ? `${hidden} more column${hidden === 1 ? "" : "s"} \u2192` : "more \u2192";
+  };
+  cue.addEventListener("click", () => box.scrollBy({ left: 0.8 * box.clientWidth, behavior: "smooth" }));
+  box.addEventListener("scroll", update, { passive: true });
+  new ResizeObserver(update).observe(box);
+}
