@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from somamba.cli import demo
-from somamba.errors import StorageError
+from somamba.errors import UsageError
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT
@@ -46,7 +46,7 @@ def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squar
 
 def test_a_place_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="out"):
+    with pytest.raises(UsageError, match="out"):
         demo.main(["-o", str(tmp_path / "file" / "out")])
 
 

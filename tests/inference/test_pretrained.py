@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,17 @@ from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, columns, noise, picture
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import ConfigError, InputError
+from somamba.inference.pretrained import Pretrained
+from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights import open_weights
 from somamba.inference.writers.writing import read_provenance, write
+from somamba.physics.coils import espirit
+from somamba.physics.encoding import encoding
+from somamba.physics.scale import zero_filled_scale
 
+SAMPLE = Path(somamba.__file__).parent / "samples" / "brain_13coil.npz"
 KSPACE = columns(coil_kspace(3), 2, 8)
 
 
@@ -74,6 +84,7 @@ def test_a_mask_says_what_was_acquired(plain):
         (np.abs(KSPACE), {}, "must be complex"),
         (KSPACE.tolist(), {}, "must be a NumPy array or a torch tensor, got list"),
         (None, {}, "got NoneType"),
+        (torch.from_numpy(KSPACE).to_sparse(), {}, "cannot be read as a NumPy array"),
         (KSPACE.astype(object), {}, "must hold numbers, got an array of type object"),
         (np.array("kspace"), {}, "must hold numbers"),
         (KSPACE[0, 0], {}, r"\(24,\) has no slice in it"),
@@ -151,8 +162,11 @@ def test_axes_that_cannot_be_told_are_asked_for(plain):
         plain.reconstruct(turned)
     images = plain.reconstruct(turned, axes=("y", "x", "slices", "coils"))
     np.testing.assert_allclose(images[1], plain.reconstruct(2 * KSPACE), atol=1e-5)
-    with pytest.raises(ConfigError, match="are not understood"):
-        plain.reconstruct(KSPACE, axes=("z", "y", "x"))
+    for wrong in (("z", "y", "x"), "yxc", ("y", "x", "y"), ("coils", "slices"), 5, (1, 2, 3)):
+        with pytest.raises(ConfigError, match="axes"):
+            plain.reconstruct(KSPACE, axes=wrong)
+    with pytest.raises(InputError, match="3 axes"):
+        plain.reconstruct(KSPACE, axes=("y", "x"))
 
 
 @pytest.mark.parametrize("like", [np.asarray, torch.from_numpy])
@@ -195,3 +209,37 @@ def test_the_real_brain_of_the_readme_is_understood(shared_data):
     assert max(np.corrcoef(image.ravel(), np.roll(root, shift, (0, 1)).ravel())[0, 1] for shift in (0, 112)) > 0.98
     last = np.abs(model.reconstruct(np.moveaxis(kspace, 0, -1)))
     np.testing.assert_allclose(last, image, atol=1e-4 * image.max())
+
+
+def test_a_file_and_the_same_array_give_the_same_bits(model, tmp_path):
+    np.save(tmp_path / "kspace.npy", np.moveaxis(KSPACE, 0, -1))
+    from_file = reconstruct(open_raw_scan(tmp_path / "kspace.npy"), model.trained)
+    from_memory = model.reconstruct(np.moveaxis(KSPACE, 0, -1))
+    np.testing.assert_array_equal(from_file.images[0], from_memory)
+    assert from_file.notes == from_memory.reconstruction.notes
+
+
+def test_the_bundled_weights_give_the_bits_of_their_formula():
+    """Scale, network, scale back: nothing else happens to a scan of whole columns in ordinary units."""
+    scan, trained = open_raw_scan(SAMPLE), open_weights()
+    kspace = torch.where(Undersampling(acceleration=4).pattern((224, 224), coils=13).pattern, scan.kspace(0), 0)
+    maps = espirit(kspace[None], kernel=6)
+    A = encoding((kspace != 0).any(dim=0).any(dim=0)[None, None, None], maps)
+    scale = zero_filled_scale(kspace[None], A)
+    with torch.no_grad():
+        expected = trained.model(kspace[None] / scale, A)[0, 0] * scale
+    expected = torch.where((maps[0] != 0).any(dim=0), expected, 0)
+    found = Pretrained(trained, "cpu").reconstruct(kspace, axes=("coils", "y", "x"), centred=True)
+    assert torch.equal(found, expected)
+
+
+def test_maps_that_come_with_a_file_are_used_for_sense_weights(model, tmp_path):
+    maps = coil_maps(3, (32, 24), seed=1).numpy()
+    np.savez(tmp_path / "a.npz", kspace=KSPACE, sens_maps=maps)
+    np.savez(tmp_path / "b.npz", kspace=np.moveaxis(KSPACE, 0, -1), maps=np.moveaxis(maps, 0, -1))
+    expected = model.reconstruct(KSPACE, maps=maps)
+    assert np.abs(expected - model.reconstruct(KSPACE)).max() > 1e-3
+    for name in ("a.npz", "b.npz"):
+        made = reconstruct(open_raw_scan(tmp_path / name), model.trained)
+        assert made.provenance["coil_maps"] == "given"
+        np.testing.assert_allclose(made.images[0], expected, atol=1e-4)

@@ -90,8 +90,8 @@ class Pretrained:
         mask: Any = None,
         *,
         noise: Any = None,
-        axes: Sequence[str] | None = None,
-        centred: bool | None = None,
+        axes: Any = None,
+        centred: Any = None,
         force: bool = False,
     ) -> Any:
         """Reconstruct one slice or several.

@@ -33,6 +33,8 @@ class Choices:
     """True: zero frequency and object are in the middle. False: the zero frequency is the first sample."""
 
     def __post_init__(self) -> None:
+        if self.centred not in (None, True, False):
+            raise ConfigError(f"centred={self.centred!r}; give True, False, or None to find it.")
         if self.axes is None:
             return
         if len(set(self.axes)) != len(self.axes) or not {"y", "x"} <= set(self.axes) <= set(AXES):

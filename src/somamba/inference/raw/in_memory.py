@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from somamba.errors import DataError, InputError
+from somamba.errors import ConfigError, DataError, InputError
 from somamba.inference.raw.arrays import StoredArray, open_array, single_precision
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.noise import noise_of_scan
@@ -23,8 +23,8 @@ def raw_scan_of(
     maps: object = None,
     mask: object = None,
     noise: object = None,
-    axes: Sequence[str] | None = None,
-    centred: bool | None = None,
+    axes: object = None,
+    centred: Any = None,
 ) -> RawScan:
     """Make a raw scan of arrays.
 
@@ -41,6 +41,8 @@ def raw_scan_of(
         InputError: arrays that are not k-space, or do not fit each other; it says what to do.
         ConfigError: axes that are not understood.
     """
+    if axes is not None and not (isinstance(axes, Sequence) and all(isinstance(axis, str) for axis in axes)):
+        raise ConfigError(f"axes={axes!r}; name the axes of the array in their order, such as ('y', 'x', 'coils').")
     choices = Choices(axes=None if axes is None else tuple(axes), centred=centred)
     try:
         scan = open_array(
@@ -57,14 +59,17 @@ def raw_scan_of(
 
 def plain_array(value: object, name: str) -> NDArray[Any]:
     """An argument as a NumPy array in the machine's own byte order; what is not an array of numbers is refused."""
-    if isinstance(value, Tensor):
-        value = value.detach().resolve_conj().resolve_neg().cpu().numpy()
     if not hasattr(value, "__array__"):
         raise InputError(
             f"{name} must be a NumPy array or a torch tensor, got {type(value).__name__}. numpy.asarray makes one of "
             "nested lists."
         )
-    array = np.asarray(value)
+    try:
+        if isinstance(value, Tensor):
+            value = value.detach().resolve_conj().resolve_neg().cpu().numpy()
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        raise InputError(f"{name} cannot be read as a NumPy array ({error}).") from error
     if array.dtype.kind not in "biufc":
         raise InputError(f"{name} must hold numbers, got an array of type {array.dtype}.")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
