@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
 Arguments = dict[str, Tensor]
+Record = TypeVar("Record")
 Run = Callable[..., ScanOutput]
 
 GOLDEN_FOLDER = Path(__file__).parents[1] / "data" / "golden"
@@ -73,6 +75,13 @@ def to(arguments: Arguments, *dtypes: torch.dtype) -> Arguments:
     for dtype in dtypes:
         arguments = {name: tensor.to(dtype) for name, tensor in arguments.items()}
     return arguments
+
+
+def exchange(inputs: Record, **tensors: Tensor) -> Record:
+    """Put other tensors into a record, also such that do not fit: the shape checker sees constructors only."""
+    for name, tensor in tensors.items():
+        object.__setattr__(inputs, name, tensor)
+    return inputs
 
 
 def cotangent_of(arguments: Arguments, seed: int = 1, *, like: str = "x") -> Tensor:

@@ -4,15 +4,15 @@ import logging
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 
 from native.machine import forget_choices, needs_native
-from scan.made import agrees, cotangent_of, differentiate, random_arguments, relative_error, to
-from somamba.errors import BackendError, InputError, UnknownNameError
+from scan import promises
+from scan.made import agrees, cotangent_of, differentiate, random_arguments, to
+from somamba.errors import BackendError
 from somamba.scan import choice, conditions
 from somamba.scan.backends import BACKENDS, Backend, Request, choose, example, scan
 from somamba.scan.choice import Backends
@@ -20,17 +20,10 @@ from somamba.scan.conditions import always
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
 
-RUNS_HERE = ("native", "chunked", "reference")
-
 
 @pytest.fixture
 def inputs():
     return ScanInputs(**to(random_arguments(tokens=40), torch.float32))
-
-
-def skip_unless_it_runs(name):
-    if reason := BACKENDS[name].why_not(Request()):
-        pytest.skip(f"{name}: {reason}")
 
 
 @needs_native
@@ -163,48 +156,15 @@ def test_the_compiled_kernel_asked_for_by_name_does_not_fall_back(inputs):
         scan(inputs, backend="native")
 
 
-def test_an_unknown_backend_gets_a_suggestion(inputs):
-    with pytest.raises(UnknownNameError, match=r"No scan backend is named 'nativ'\. Did you mean 'native'\?"):
-        scan(inputs, backend="nativ")
-
-
-@pytest.mark.parametrize("name", BACKENDS)
-def test_arguments_are_checked_before_any_backend_runs(name, inputs):
-    with pytest.raises(InputError, match="D must be"):
-        scan(replace(inputs, D=torch.ones(7)), backend=name)
-
-
-@pytest.mark.parametrize("name", RUNS_HERE)
-@pytest.mark.parametrize("keep_states", [False, True])
-def test_backends_agree(name, keep_states, inputs):
-    skip_unless_it_runs(name)
-    exact = scan(ScanInputs(*(tensor.double() for tensor in inputs.tensors())), backend="reference", keep_states=True)
-    result = scan(inputs, backend=name, keep_states=keep_states)
-    assert relative_error(result.readout, exact.readout) < 2e-5
-    assert (result.states is not None) == keep_states
-    if keep_states:
-        assert relative_error(result.states, exact.states) < 2e-5
-
-
 # Warnings of torch.compile's own modules are not ours to heed.
 @pytest.mark.filterwarnings("ignore")
 def test_the_compiled_backend_agrees_with_its_gradients():
-    skip_unless_it_runs("compiled")
+    promises.skip_unless_it_runs(promises.MAMBA3, "compiled")
     arguments = random_arguments(tokens=40)
     cotangent = cotangent_of(arguments)
     oracle = differentiate(scan_reference, arguments, cotangent)
     result = differentiate(partial(scan, backend="compiled"), to(arguments, torch.float32), cotangent)
     agrees(result, oracle, out=2e-5, gradient=1e-4)
-
-
-@pytest.mark.parametrize("name", RUNS_HERE)
-def test_autocast_does_not_lower_the_precision(name, inputs):
-    skip_unless_it_runs(name)
-    exact = scan(inputs, backend=name).readout
-    with torch.autocast("cpu", torch.bfloat16):
-        under = scan(inputs, backend=name).readout
-    assert under.dtype == torch.float32
-    assert relative_error(under, exact.double()) < 1e-6
 
 
 def test_every_backend_says_what_it_is():
@@ -247,3 +207,16 @@ def test_the_environment_can_switch_the_kernels_off_and_everything_still_compute
         "Scan backend 'native' cannot run: the environment variable SOMAMBA_NO_NATIVE is set. "
         "Use 'auto' to let somamba choose.\n"
     )
+
+
+@pytest.mark.parametrize("name", promises.RUNS_HERE)
+@promises.every_promise
+def test_a_backend_keeps_what_all_promise(promise, name):
+    promises.skip_unless_it_runs(promises.MAMBA3, name)
+    promise(promises.MAMBA3, name)
+
+
+def test_the_table_keeps_what_all_promise():
+    promises.refuses_arguments_that_do_not_fit_before_any_backend_runs(promises.MAMBA3)
+    promises.suggests_a_name_for_an_unknown_backend(promises.MAMBA3)
+    promises.names_every_argument_in_the_order_of_its_fields(promises.MAMBA3)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from scan.made import random_arguments
+from scan.made import exchange, random_arguments
 from somamba.errors import InputError
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
@@ -13,8 +13,9 @@ NAMES = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "
 
 def refusal(**changes):
     """The message for good arguments with these ones exchanged."""
+    inputs = exchange(ScanInputs(**random_arguments(heads=2)), **changes)
     with pytest.raises(InputError) as caught:
-        ScanInputs(**(random_arguments(heads=2) | changes)).check()
+        inputs.check()
     return str(caught.value)
 
 

@@ -5,6 +5,7 @@ returns no state trajectory. This file only renames arguments and turns axes; it
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -74,6 +75,5 @@ def _padded(inputs: ScanInputs) -> ScanInputs:
     def longer(tensor: Tensor) -> Tensor:
         return torch.cat([tensor, tensor.new_zeros(tensor.shape[0], short, *tensor.shape[2:])], dim=1)
 
-    sequences = {name: longer(getattr(inputs, name)) for name in ("C", "B", "x", "z", "angles", "dt", "adt", "trap")}
-    parameters = {name: getattr(inputs, name) for name in ("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D")}
-    return ScanInputs(**sequences, **parameters)
+    tokens = ("C", "B", "x", "z", "angles", "dt", "adt", "trap")
+    return replace(inputs, **{name: longer(getattr(inputs, name)) for name in tokens})

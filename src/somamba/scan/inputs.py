@@ -15,10 +15,13 @@ from torch import Tensor
 from somamba.errors import InputError
 
 Interface = Float[Tensor, "batch tokens rank groups n"]
+Content = Float[Tensor, "batch tokens heads p"]
 Readout = Float[Tensor, "batch tokens *channels"]
 PerToken = Float[Tensor, "batch tokens heads"]
 Angles = Float[Tensor, "batch tokens heads angles"]
 InterfaceBias = Float[Tensor, "heads rank n"]
+Lift = Float[Tensor, "heads rank p"]
+PerHead = Float[Tensor, " heads"]
 States = Float[Tensor, "batch tokens *channels n"]
 
 
@@ -57,34 +60,34 @@ def check_arguments(
 class ScanInputs:
     """All arguments of one scan, in the order of the official kernel."""
 
-    C: Tensor
-    """``(batch, tokens, rank, groups, n)``: read interface, normed, before bias and rotation."""
-    B: Tensor
-    """``(batch, tokens, rank, groups, n)``: write interface, normed, before bias and rotation."""
-    x: Tensor
-    """``(batch, tokens, heads, p)``: content."""
-    z: Tensor
-    """``(batch, tokens, heads, p)``: gate, before the SiLU."""
-    C_bias: Tensor
-    """``(heads, rank, n)``: added to C for each head."""
-    B_bias: Tensor
-    """``(heads, rank, n)``: added to B for each head."""
-    mimo_x: Tensor
-    """``(heads, rank, p)``: lifts the content to ``rank`` inputs."""
-    mimo_z: Tensor
-    """``(heads, rank, p)``: lifts the gate to ``rank`` gates."""
-    mimo_o: Tensor
-    """``(heads, rank, p)``: contracts ``rank`` outputs to one."""
-    D: Tensor
-    """``(heads,)``: skip from the lifted content to the read-out."""
-    angles: Tensor
-    """``(batch, tokens, heads, angles)``: rotation speeds, before tanh."""
-    dt: Tensor
-    """``(batch, tokens, heads)``: step size, positive."""
-    adt: Tensor
-    """``(batch, tokens, heads)``: A * dt, the logarithm of the decay, negative."""
-    trap: Tensor
-    """``(batch, tokens, heads)``: logit of lambda, the trapezoidal mixing coefficient."""
+    C: Interface
+    """Read interface, normed, before bias and rotation."""
+    B: Interface
+    """Write interface, normed, before bias and rotation."""
+    x: Content
+    """Content."""
+    z: Content
+    """Gate, before the SiLU."""
+    C_bias: InterfaceBias
+    """Added to C for each head."""
+    B_bias: InterfaceBias
+    """Added to B for each head."""
+    mimo_x: Lift
+    """Lifts the content to ``rank`` inputs."""
+    mimo_z: Lift
+    """Lifts the gate to ``rank`` gates."""
+    mimo_o: Lift
+    """Contracts ``rank`` outputs to one."""
+    D: PerHead
+    """Skip from the lifted content to the read-out."""
+    angles: Angles
+    """Rotation speeds, before tanh."""
+    dt: PerToken
+    """Step size, positive."""
+    adt: PerToken
+    """A * dt, the logarithm of the decay, negative."""
+    trap: PerToken
+    """Logit of lambda, the trapezoidal mixing coefficient."""
 
     def tensors(self) -> tuple[Tensor, ...]:
         """All arguments, in the order of the fields."""

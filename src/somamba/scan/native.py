@@ -1,10 +1,11 @@
 """The scan in C++ on the CPU: float32, forward and backward, registered with PyTorch as an ordinary operator.
 
-Arguments may be slices of larger tensors: only their last axis must
-be contiguous, so the projection that makes them is read in place.
+Arguments may be slices of larger tensors: only their last axis must be contiguous, so the projection that makes them
+is read in place.
 """
 
 import ctypes
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -13,6 +14,12 @@ from torch import Tensor
 from somamba.native.library import constants, library, workers
 from somamba.native.structures import Scan, ScanGradient, ScanSizes, Strided, doubles, pointer
 from somamba.scan.inputs import ScanInputs, ScanOutput
+
+ARGUMENTS = tuple(field.name for field in fields(ScanInputs))
+SEQUENCES = ("C", "B", "x", "z", "angles")
+PER_TOKEN = ("dt", "adt", "trap")
+"""Their last axis is that of the heads, which has a stride of its own in the kernel."""
+PARAMETERS = tuple(name for name in ARGUMENTS if name not in (*SEQUENCES, *PER_TOKEN))
 
 
 def scan_native(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
@@ -69,10 +76,10 @@ def _backward(
     scratch, partial = torch.empty(sizes.backward + constants().lanes), torch.empty(sizes.partial)
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
     call.turns = doubles(turns)
-    names = ("C", "B", "x", "z", "C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D", "angle", "dt", "adt", "trap")
     adjoint = ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
-    for name, gradient in zip(names, gradients, strict=True):
-        setattr(adjoint, name, (Strided.of if name in ("x", "z") else pointer)(gradient))
+    for name, gradient in zip(ARGUMENTS, gradients, strict=True):
+        field = "angle" if name == "angles" else name
+        setattr(adjoint, field, (Strided.of if name in ("x", "z") else pointer)(gradient))
     library().somamba_scan_backward(ctypes.byref(call), ctypes.byref(adjoint), count)
     return gradients
 
@@ -86,14 +93,14 @@ def _remember(ctx: torch.autograd.function.FunctionCtx, inputs: tuple[object, ..
     _, states, boundary, turns = output
     ctx.mark_non_differentiable(states, boundary, turns)
     ctx.set_materialize_grads(False)  # or zeros as large as the saved states would be made for them
-    ctx.save_for_backward(boundary, turns, *inputs[:14])  # type: ignore[arg-type]
+    ctx.save_for_backward(boundary, turns, *inputs[: len(ARGUMENTS)])  # type: ignore[arg-type]
 
 
 def _differentiate(
     ctx: torch.autograd.function.FunctionCtx, grad: Tensor | None, *_unused: Tensor | None
 ) -> tuple[Tensor | None, ...]:
     if grad is None:
-        return (None,) * 16
+        return (None,) * (len(ARGUMENTS) + 2)
     gradients = _backward(grad, *ctx.saved_tensors)  # type: ignore[attr-defined]
     return (*gradients, None, None)
 
@@ -103,11 +110,11 @@ _forward.register_autograd(_differentiate, setup_context=_remember)
 
 def _readable(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Contiguous along the last axis for what has strides, wholly contiguous for the parameters."""
-    strided = {0, 1, 2, 3, 10, 11, 12, 13}
-    return tuple(
-        tensor if i in strided and (tensor.stride(-1) == 1 or i > 10) else tensor.contiguous()
-        for i, tensor in enumerate(tensors)
-    )
+
+    def readable(name: str, tensor: Tensor) -> bool:
+        return name in PER_TOKEN or (name in SEQUENCES and tensor.stride(-1) == 1)
+
+    return tuple(t if readable(name, t) else t.contiguous() for name, t in zip(ARGUMENTS, tensors, strict=True))
 
 
 def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
@@ -120,7 +127,7 @@ def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
         setattr(call, f"{name}_rank", tensor.stride(2))
     for name, tensor in (("x", x), ("z", z), ("angle", angles), ("dt", dt), ("adt", adt), ("trap", trap)):
         setattr(call, name, Strided.of(tensor))
-    for name, tensor in zip(("C_bias", "B_bias", "mimo_x", "mimo_z", "mimo_o", "D"), parameters, strict=True):
+    for name, tensor in zip(PARAMETERS, parameters, strict=True):
         setattr(call, name, pointer(tensor))
     count = max(1, min(workers(), batch * heads * -(-p // constants().lanes)))
     sizes = ScanSizes()

@@ -1,30 +1,22 @@
 """The selective scan chooses its backend by the scheme of the Mamba-3 scan, from a table of its own."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
 from native.machine import forget_choices, needs_native
-from scan.made import relative_error, to
+from scan import promises
+from scan.made import to
 from scan.selective.made import random_arguments
-from somamba.errors import BackendError, InputError, UnknownNameError
+from somamba.errors import BackendError
 from somamba.scan import conditions
 from somamba.scan.choice import Request
 from somamba.scan.selective.backends import BACKENDS, selective_scan
 from somamba.scan.selective.inputs import SelectiveInputs
 
-RUNS_HERE = ("native", "chunked", "reference")
-
 
 @pytest.fixture
 def inputs():
     return SelectiveInputs(**to(random_arguments(tokens=40, groups=2), torch.float32))
-
-
-def skip_unless_it_runs(name):
-    if reason := BACKENDS[name].why_not(Request()):
-        pytest.skip(f"{name}: {reason}")
 
 
 @needs_native
@@ -63,40 +55,6 @@ def test_a_backend_asked_for_by_name_runs_or_says_why_not():
     )
 
 
-def test_an_unknown_backend_gets_a_suggestion(inputs):
-    with pytest.raises(UnknownNameError, match=r"No selective scan backend is named 'nativ'\. Did you mean 'native'\?"):
-        selective_scan(inputs, backend="nativ")
-
-
-@pytest.mark.parametrize("name", BACKENDS)
-def test_arguments_are_checked_before_any_backend_runs(name, inputs):
-    with pytest.raises(InputError, match="D must be"):
-        selective_scan(replace(inputs, D=torch.ones(7)), backend=name)
-
-
-@pytest.mark.parametrize("name", RUNS_HERE)
-@pytest.mark.parametrize("keep_states", [False, True])
-def test_backends_agree(name, keep_states, inputs):
-    skip_unless_it_runs(name)
-    double = SelectiveInputs(*(tensor.double() for tensor in inputs.tensors()))
-    exact = selective_scan(double, backend="reference", keep_states=True)
-    result = selective_scan(inputs, backend=name, keep_states=keep_states)
-    assert relative_error(result.readout, exact.readout) < 2e-5
-    assert (result.states is not None) == keep_states
-    if keep_states:
-        assert relative_error(result.states, exact.states) < 2e-5
-
-
-@pytest.mark.parametrize("name", RUNS_HERE)
-def test_autocast_does_not_lower_the_precision(name, inputs):
-    skip_unless_it_runs(name)
-    exact = selective_scan(inputs, backend=name).readout
-    with torch.autocast("cpu", torch.bfloat16):
-        under = selective_scan(inputs, backend=name).readout
-    assert under.dtype == torch.float32
-    assert relative_error(under, exact.double()) < 1e-6
-
-
 def test_shapes_can_be_asked_for_without_numbers(inputs):
     described = SelectiveInputs(*(tensor.to("meta") for tensor in inputs.tensors()))
     result = selective_scan(described, keep_states=True)
@@ -106,3 +64,16 @@ def test_shapes_can_be_asked_for_without_numbers(inputs):
 def test_every_backend_says_what_it_is():
     assert list(BACKENDS) == ["fused", "native", "chunked", "reference"]
     assert all(backend.summary for backend in BACKENDS.values())
+
+
+@pytest.mark.parametrize("name", promises.RUNS_HERE)
+@promises.every_promise
+def test_a_backend_keeps_what_all_promise(promise, name):
+    promises.skip_unless_it_runs(promises.SELECTIVE, name)
+    promise(promises.SELECTIVE, name)
+
+
+def test_the_table_keeps_what_all_promise():
+    promises.refuses_arguments_that_do_not_fit_before_any_backend_runs(promises.SELECTIVE)
+    promises.suggests_a_name_for_an_unknown_backend(promises.SELECTIVE)
+    promises.names_every_argument_in_the_order_of_its_fields(promises.SELECTIVE)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from scan.made import exchange
 from scan.selective.made import random_arguments
 from somamba.errors import InputError
 from somamba.scan.selective.inputs import SelectiveInputs
@@ -12,8 +13,9 @@ NAMES = ("u", "dt", "A", "B", "C", "D")
 
 def refusal(**changes):
     """The message for good arguments with these ones exchanged."""
+    inputs = exchange(SelectiveInputs(**random_arguments()), **changes)
     with pytest.raises(InputError) as caught:
-        SelectiveInputs(**(random_arguments() | changes)).check()
+        inputs.check()
     return str(caught.value)
 
 

@@ -8,28 +8,34 @@ The channels are ``groups`` consecutive equal parts; each part has its own B and
 
 from dataclasses import dataclass, fields
 
+from jaxtyping import Float
 from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.scan.inputs import check_arguments
+
+PerChannel = Float[Tensor, "batch tokens channels"]
+Interface = Float[Tensor, "batch tokens groups n"]
+Rates = Float[Tensor, "channels n"]
+Skip = Float[Tensor, " channels"]
 
 
 @dataclass(frozen=True, eq=False)
 class SelectiveInputs:
     """All arguments of one selective scan, in the order of the official kernel."""
 
-    u: Tensor
-    """``(batch, tokens, channels)``: content."""
-    dt: Tensor
-    """``(batch, tokens, channels)``: step size, positive: the softplus is applied by the caller."""
-    A: Tensor
-    """``(channels, n)``: rates of decay, negative."""
-    B: Tensor
-    """``(batch, tokens, groups, n)``: write interface."""
-    C: Tensor
-    """``(batch, tokens, groups, n)``: read interface."""
-    D: Tensor
-    """``(channels,)``: skip from the content to the read-out."""
+    u: PerChannel
+    """Content."""
+    dt: PerChannel
+    """Step size, positive: the caller applies the softplus."""
+    A: Rates
+    """Rates of decay, negative."""
+    B: Interface
+    """Write interface."""
+    C: Interface
+    """Read interface."""
+    D: Skip
+    """Skip from the content to the read-out."""
 
     def tensors(self) -> tuple[Tensor, ...]:
         """All arguments, in the order of the fields."""
