@@ -2,7 +2,7 @@
 
     model.safetensors     weights
     config.yaml           full recipe, protocol, mask digest, commit and versions
-    training.safetensors  optimiser, only where training is to go on
+    training.safetensors  optimiser, only if training is to go on
     training.json         step and running numbers, likewise
     SHA256SUMS            as ``sha256sum --check`` reads it
 

@@ -16,7 +16,7 @@ ADVICE = (
 
 
 def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
-    """Maps of unit norm over the coils where there is signal, zero elsewhere.
+    """ESPIRiT's maps: of unit norm over the coils where there is signal, zero elsewhere.
 
     Raises:
         InputError: too little of the centre was acquired; it says what to do.
@@ -34,6 +34,6 @@ def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor,
 
 
 def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
-    """Maps of a user, brought to unit norm over the coils, as those that networks are trained with."""
+    """Maps that a user gave, brought to unit norm over the coils, as those that networks are trained with."""
     norm = torch.linalg.vector_norm(maps, dim=0)
     return maps / torch.where(norm > 0, norm, 1)

@@ -1,4 +1,4 @@
-"""Where jobs run, by name."""
+"""The engines that run jobs, by name."""
 
 from somamba.inference.jobs import Engine, local
 from somamba.inference.ray_engine import spread

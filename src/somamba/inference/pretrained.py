@@ -28,8 +28,8 @@ class ReconstructedArray(np.ndarray[Any, np.dtype[np.complex64]]):
     """A NumPy array of complex images that says how it came about."""
 
     reconstruction: Reconstruction | None = None
-    """The whole result: ``reconstruction.notes`` tell how the k-space was understood, ``somamba.write`` stores it.
-    It is None for arrays that were computed from this one."""
+    """The whole result: its ``notes`` say how the k-space was understood, `somamba.inference.writers.writing.write`
+    stores it. It is None for arrays that were computed from this one."""
 
 
 class Pretrained:

@@ -2,7 +2,7 @@
 
 Every machine needs the same somamba, and the same folders under the same names; results go straight there. They are
 written whole, and a scan whose result is there is skipped, so a task that runs twice does no harm. Without a cluster,
-Ray starts one on this machine. What goes over the network is packed by Ray itself: jobs and a request, no arrays.
+Ray starts one on this machine. Ray itself packs what goes over the network: jobs and a request, no arrays.
 """
 
 import logging
@@ -28,7 +28,7 @@ DOOR_SECONDS = 10.0
 
 
 def spread(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> Iterator[JobOutcome]:
-    """Hand every job to whichever machine is free; outcomes come as they are ready."""
+    """Hand every job to a machine that is free, and yield outcomes as they are ready."""
     ray = require("ray", extra="cluster")
     with _connected(ray):
         task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, factory))(carry_out)
@@ -47,7 +47,7 @@ def spread(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> It
 
 
 def carry_out(factory: WorkerFactory, job: Job) -> JobOutcome:
-    """What a machine of the cluster does with one job."""
+    """Carry out one job on a machine of the cluster."""
     return factory()(job)
 
 
@@ -57,7 +57,7 @@ def _connected(ray: ModuleType) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    # A cluster that we start sends no statistics to anybody.
+    # A cluster that is started here sends no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         _knock(os.environ.get("RAY_ADDRESS", ""))
@@ -75,14 +75,14 @@ def _connected(ray: ModuleType) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Find out at once whether anybody is there; Ray itself tries for minutes."""
+    """Find out at once whether the address answers; Ray itself tries for minutes."""
     place = re.fullmatch(r"(?:ray://)?([^:/]+):(\d+)", address)
     if place is not None:
         socket.create_connection((place[1], int(place[2])), timeout=DOOR_SECONDS).close()
 
 
 def _needs(ray: ModuleType, factory: WorkerFactory) -> dict[str, int]:
-    """What a task takes of a machine; what no machine has is refused, for Ray would wait for it."""
+    """The resources of a task; those that no machine has are refused, because Ray would wait for them."""
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     processors, gpus = (int(max(machine.get(kind, 0) for machine in machines)) for kind in ("CPU", "GPU"))
     threads = factory.threads or 1

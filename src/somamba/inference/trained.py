@@ -1,4 +1,4 @@
-"""A model ready for use: from a checkpoint, or by name where there is nothing to learn."""
+"""A model ready for use: from a checkpoint, or by name if there is nothing to learn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class Trained:
     """Name in `MODELS`."""
     model: Reconstructor
     weights: str = ""
-    """Digest of the weights, empty where there are none."""
+    """Digest of the weights, empty if there are none."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """What the checkpoint recorded; empty for a model by name."""
     source: str = ""
@@ -29,12 +29,12 @@ class Trained:
 
     @property
     def protocol(self) -> str | None:
-        """The protocol it was trained for; None where it was not trained."""
+        """The protocol it was trained for; None if it was not trained."""
         return self.config.get("protocol")
 
     @property
     def coils(self) -> int:
-        """How many coils it takes side by side; 1 where they are merged by their maps, and for one coil."""
+        """How many coils it takes side by side; 1 if they are merged by their maps, and for one coil."""
         recipe = self.config.get("recipe") or {}
         return int((recipe.get("network") or {}).get("coils", 1))
 
@@ -46,17 +46,17 @@ class Trained:
 
     @property
     def parameters(self) -> int:
-        """Trainable parameters."""
+        """The number of trainable parameters."""
         return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
 
     @property
     def epochs(self) -> float:
-        """Passes over the training data; 0 where it was not trained."""
+        """The number of passes over the training data; 0 if it was not trained."""
         return float(self.config["step"] / self.config["steps_per_epoch"]) if self.config else 0.0
 
     @property
     def seed(self) -> int:
-        """Seed of the training; 0 where it was not trained."""
+        """The seed of the training; 0 if it was not trained."""
         return int(self.config["recipe"]["seed"]) if self.config else 0
 
     def data(self, source: str) -> DataConfig | None:

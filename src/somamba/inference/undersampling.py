@@ -1,4 +1,4 @@
-"""Leave out lines of a scan that has them all: then the reconstruction can be compared with the truth."""
+"""Leaves out lines of a fully sampled scan, so that a reconstruction can be compared with the truth."""
 
 import math
 from dataclasses import dataclass

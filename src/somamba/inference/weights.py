@@ -9,11 +9,11 @@ from somamba.inference.trained import Trained, open_model
 
 FOLDER = Path(__file__).parents[1] / "bundled_weights"
 DEFAULT = "brain_raw"
-"""What ``somamba reconstruct`` takes where nothing else is asked for."""
+"""The weights that ``somamba reconstruct`` takes by default."""
 
 
 def bundled_weights(folder: Path = FOLDER) -> dict[str, Path]:
-    """Folders by name."""
+    """The folders of the bundled weights by name."""
     if not folder.is_dir():
         return {}
     return {path.name: path for path in sorted(folder.iterdir()) if has_checkpoint(path)}

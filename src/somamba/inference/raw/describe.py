@@ -11,7 +11,7 @@ from somamba.inference.raw.sampling import SliceSampling
 
 
 def describe(scan: RawScan) -> dict[str, str]:
-    """What a person should check before a reconstruction; the sampling is that of one slice, usually in the middle."""
+    """The facts to check before a reconstruction; the sampling is that of one slice, usually the middle one."""
     index = slice_with_signal(scan.volume, scan.path)
     sampling = scan.sampling(index)
     height, width = scan.shape
@@ -71,7 +71,7 @@ def _noise(scan: RawScan, index: int) -> str:
 
 
 def _unlike(covariance: NDArray[np.complex128]) -> str:
-    """What prewhitening will change."""
+    """How much coils differ and correlate, which prewhitening will change."""
     deviations = np.sqrt(np.diag(covariance).real)
     if not deviations.min() > 0:
         return "; a coil without noise is switched off, so coils cannot be prewhitened"

@@ -1,6 +1,6 @@
 """HDF5 files in the layout of fastMRI: ``kspace`` (slices, coils, y, x), or (slices, y, x) for a single coil.
 
-M4Raw and many others use it too. ``mask`` and coil maps are used where they are there; the ISMRMRD header tells how far
+M4Raw and many others use it too. ``mask`` and coil maps are used if the file has them; the ISMRMRD header tells how far
 the readout is oversampled.
 """
 
@@ -17,7 +17,7 @@ IMAGES = ("reconstruction_rss", "reconstruction_esc", "reconstruction")
 
 
 def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
-    """A file whose table of contents was read."""
+    """Open a file whose table of contents was read."""
     path = contents.path
     if "kspace" not in contents.arrays:
         raise DataError(f"{path}: {_without_kspace(contents)}")
@@ -59,7 +59,7 @@ def _voxel(header: Header, rows: int, columns: int) -> tuple[float, float, float
 
 
 def _header(contents: FileInfo) -> tuple[Header | None, list[str]]:
-    """The header where it is a whole one; M4Raw's is not, so that is no reason to refuse a file."""
+    """The header if it is complete. M4Raw's is not, so an incomplete one is no reason to refuse a file."""
     xml = contents.texts.get("ismrmrd_header")
     if xml is None:
         return None, []

@@ -30,7 +30,7 @@ def stack_affine(
         image_shape: Rows and columns; pixel ``n // 2`` is the centre.
 
     Returns:
-        The affine, or None where directions are missing, are not perpendicular, or slices are not evenly spaced.
+        The affine, or None if directions are missing or not perpendicular, or slices are not evenly spaced.
     """
     directions = np.stack([along_x, along_y, through], axis=1)
     if not np.allclose(directions.T @ directions, np.eye(3), atol=TOLERANCE):
@@ -50,7 +50,7 @@ def stack_affine(
 
 
 def orientation(affine: NDArray[np.float64]) -> str:
-    """Where columns, rows and slices go, in words."""
+    """The directions of columns, rows and slices, in words."""
     codes = aff2axcodes(affine)  # type: ignore[no-untyped-call]
     directions = (
         f"{axis} to {WORDS[str(code)]}" for axis, code in zip(("columns", "rows", "slices"), codes, strict=True) if code

@@ -1,4 +1,4 @@
-"""The XML header of an ISMRMRD file: what of it a reconstruction needs."""
+"""The parts of an ISMRMRD file's XML header that a reconstruction needs."""
 
 import math
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Header:
     calibration: str
     """How calibration lines were acquired, e.g. ``embedded`` or ``separate``."""
     noise_bandwidth: float
-    """Relative receiver noise bandwidth; 1 where it is not told."""
+    """Relative receiver noise bandwidth; 1 if the header does not tell it."""
 
     def trimmed(self, axis: int) -> int:
         """Samples along x or y within the field of view that is wanted: the rest is oversampling."""

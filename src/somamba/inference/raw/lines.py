@@ -1,4 +1,4 @@
-"""The lines of an ISMRMRD file: what each of them is, by its head, and which picture it belongs to."""
+"""The lines of an ISMRMRD file: the kind of each, by its head, and the picture that it belongs to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Lines:
     heads: Float[np.ndarray, "lines columns"]
 
     def column(self, name: str) -> Float[np.ndarray, " lines"]:
-        """One number of every line."""
+        """One column of the table: a number of every line."""
         return self.heads[:, COLUMNS.index(name)]
 
     def vector(self, name: str, line: int) -> Float[np.ndarray, "3"]:

@@ -39,7 +39,7 @@ Frames = Mapping[tuple[int, ...], NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class ReadoutGrid:
-    """Where the samples of a line belong."""
+    """The places of a line's samples in k-space."""
 
     lines: Lines
     shape: tuple[int, int]
@@ -98,7 +98,7 @@ class ReadoutGrid:
 
 
 def open_mrd(contents: FileInfo, group: str) -> RawScan:
-    """A file whose table of contents was read."""
+    """Open a file whose table of contents was read."""
     path = contents.path
     header = read_header(contents.texts[f"{group}/xml"], path)
     if header.trajectory not in ("cartesian", ""):
@@ -134,7 +134,7 @@ def open_mrd(contents: FileInfo, group: str) -> RawScan:
 
 
 def _grid(header: Header, lines: Lines, frames: Frames) -> tuple[ReadoutGrid, list[str]]:
-    """Where lines belong, and how far the readout is trimmed."""
+    """The places of lines, and how far the readout is trimmed."""
     height, width = header.encoded.matrix[0], header.encoded.matrix[1]
     coils = int(lines.column("active_channels")[next(iter(frames.values()))[0]])
     if 8 * coils * height * width > READ_BYTES:
@@ -172,14 +172,14 @@ def _fills_readout(header: Header, grid: ReadoutGrid, frames: Frames) -> bool:
 
 
 def _volumes(frames: Frames) -> int:
-    """How often the stack was scanned, if every repetition has every slice."""
+    """The number of times the stack was scanned, if every repetition has every slice; else 1."""
     slices = {key[-1] for key in frames}
     repeats = {key[:-1] for key in frames}
     return len(repeats) if len(slices) * len(repeats) == len(frames) else 1
 
 
 def _noise(lines: Lines, header: Header, imaging: NDArray[np.int64]) -> Noise | None:
-    """From the noise scan, brought to the bandwidth of the picture."""
+    """The noise of the noise scan, brought to the bandwidth of the picture."""
     numbers = np.flatnonzero(lines.flagged(heads.NOISE))[:NOISE_LINES]
     coils = lines.column("active_channels")
     numbers = numbers[coils[numbers] == coils[imaging[0]]]

@@ -1,4 +1,4 @@
-"""NIfTI images. They are magnitudes: the k-space of what a scanner measured is gone, so it is simulated from them."""
+"""NIfTI images. They are magnitudes: the k-space that a scanner measured is gone, so it is simulated from them."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ NOTE = (
 
 
 def open_nifti(path: Path) -> RawScan:
-    """A stack of images; of a series (x, y, z, time), one volume after the other."""
+    """Open a stack of images; of a series (x, y, z, time), one volume after the other."""
     contents = inspect(path)
     shape = contents.arrays["image"].shape
     if len(shape) not in (2, 3, 4) or min(shape[-2:]) < 2:

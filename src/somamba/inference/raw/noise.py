@@ -17,7 +17,7 @@ MEDIAN = math.sqrt(2 * math.log(2))
 
 
 def noise_of_scan(samples: NDArray[np.complex64], factor: float) -> Noise | None:
-    """From a noise scan (coils, samples), scaled by the ratio of bandwidths; None where it is all zero."""
+    """The noise of a noise scan (coils, samples), scaled by the ratio of bandwidths; None if all samples are zero."""
     values = samples.astype(np.complex128)
     covariance = factor * (values @ values.conj().T) / values.shape[1]
     deviation = math.sqrt(float(np.diag(covariance).real.mean()) / 2)
@@ -25,7 +25,7 @@ def noise_of_scan(samples: NDArray[np.complex64], factor: float) -> Noise | None
 
 
 def noise_of_edges(kspace: Complex[Tensor, "coils y x"], sampling: SliceSampling) -> Noise | None:
-    """An upper bound from the corners of what was acquired: the median, so that edges of the object count little."""
+    """An upper bound of the noise: the median over the corners of what was acquired, so that edges count little."""
     height, width = sampling.span.shape
     outer_rows, outer_columns = max(1, height // OUTER), max(1, width // OUTER)
     inside = kspace[:, sampling.span.rows, sampling.span.columns]

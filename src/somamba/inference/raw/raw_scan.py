@@ -1,4 +1,4 @@
-"""What every format becomes, and all that a reconstruction has to know of a file."""
+"""The record that every format becomes: all that a reconstruction has to know of a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +17,14 @@ from somamba.inference.raw.sampling import SliceSampling, find_sampling
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noise:
-    """How noisy one sample of k-space is."""
+    """The noise of one sample of k-space."""
 
     deviation: float
     """Standard deviation of its real part, and of its imaginary part; root mean square over the coils."""
     source: str
     """What it was taken from, for people."""
     covariance: NDArray[np.complex128] | None = None
-    """Between coils, where a noise scan tells: the mean of ``n n^H``, of both parts together."""
+    """The covariance between coils, if there is a noise scan: the mean of ``n n^H``, of both parts together."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,7 +50,7 @@ class RawScan:
     """From column, row and slice of the picture to mm, right, anterior, superior: the affine of a NIfTI file."""
     noise: Noise | None = None
     coil_maps: Volume | None = None
-    """``(1 or slices, coils, y, x)`` complex64, where they were given."""
+    """``(1 or slices, coils, y, x)`` complex64, if they were given."""
     reference: Volume | None = None
     """A separate calibration scan, ``(slices, coils, y, x)``, zero outside its lines."""
     simulated: bool = False
@@ -80,12 +80,12 @@ class RawScan:
 
     @property
     def slices(self) -> int:
-        """How many slices there are, over all volumes."""
+        """The number of slices, over all volumes."""
         return len(self.volume)
 
     @property
     def coils(self) -> int:
-        """How many receive coils."""
+        """The number of receive coils."""
         return self.volume.shape[1]
 
     @property
@@ -114,7 +114,7 @@ class RawScan:
         return _tensor(self.coil_maps, index if len(self.coil_maps) > 1 else 0)
 
     def calibration(self, index: int) -> Complex[Tensor, "coils y x"]:
-        """What to estimate coil maps from: the separate calibration scan where there is one, else k-space itself."""
+        """What to estimate coil maps from: the separate calibration scan if there is one, else k-space itself."""
         return _tensor(self.volume if self.reference is None else self.reference, index)
 
 

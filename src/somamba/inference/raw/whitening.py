@@ -1,6 +1,6 @@
-"""Prewhitening: coils are mixed so that their noise is independent and alike, as a noise scan tells.
+"""Prewhitening: coils are mixed so that their noise is independent and alike, by the covariance of a noise scan.
 
-A coil of strong noise counts less then, and what neighbouring coils hear in common counts once. K-space, calibration
+A coil of strong noise counts less then, and noise that neighbouring coils share counts once. K-space, calibration
 and coil maps are mixed alike, so they still belong together.
 """
 
@@ -22,7 +22,7 @@ SINGULAR = (
 
 
 def whitening_matrix(covariance: NDArray[np.complex128]) -> NDArray[np.complex128] | None:
-    """``W`` with ``W covariance W^H = s I``, s the mean noise power of the coils; None where there is none.
+    """``W`` with ``W covariance W^H = s I``, s the mean noise power of the coils; None if the covariance is singular.
 
     The mean noise power is kept, so samples keep their units.
     """
@@ -33,7 +33,7 @@ def whitening_matrix(covariance: NDArray[np.complex128]) -> NDArray[np.complex12
 
 
 def whitened(scan: RawScan) -> RawScan:
-    """The scan with whitened coils; as it was where there is one coil, or no noise scan."""
+    """The scan with whitened coils; unchanged if it has one coil or no noise scan."""
     if scan.coils == 1 or scan.noise is None or scan.noise.covariance is None:
         return scan
     matrix = whitening_matrix(scan.noise.covariance)

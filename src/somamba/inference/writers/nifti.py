@@ -1,4 +1,4 @@
-"""NIfTI-1: magnitudes (x, y, z) or (x, y, z, volumes), float32, where x counts columns and y rows.
+"""NIfTI-1: magnitudes (x, y, z) or (x, y, z, volumes), float32; x counts columns, y counts rows.
 
 The affine of the reconstruction is the sform, with code 2: aligned to another file, the input. It is the qform too
 if a qform can hold it. Without an affine both codes are 0, which says that the orientation is unknown. If the size of

@@ -14,7 +14,7 @@ class Placement(NamedTuple):
     """What a writer may rely on."""
 
     spacing: tuple[float, float, float] | None
-    """From slice to slice, row to row and column to column, in mm; the first one includes gaps where they are known."""
+    """From slice to slice, row to row and column to column, in mm; the first one includes gaps if they are known."""
     affine: NDArray[np.float64] | None
     """The affine, if its sizes are those of the voxels and its axes are perpendicular: some files, ACDC's among them,
     have an affine that was never filled in beside the true size of their voxels."""

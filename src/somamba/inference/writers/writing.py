@@ -1,4 +1,4 @@
-"""The door: one reconstruction, one path, the format by its ending; written whole or not at all."""
+"""Writes one reconstruction to one path, in the format of its ending; whole or not at all."""
 
 from collections.abc import Callable
 from pathlib import Path
