@@ -31,6 +31,10 @@ def test_what_is_not_there_is_refused_with_what_is(tmp_path):
     save_tiny(tmp_path / "knee")
     with pytest.raises(InputError, match=r"neither a checkpoint folder.*Bundled weights: knee\."):
         open_weights("brian_raw", tmp_path)
+    with pytest.raises(InputError, match="Did you mean 'knee'"):
+        open_weights("kne", tmp_path)
+    with pytest.raises(InputError, match="Did you mean 'zero_filled'"):
+        open_weights("zero_fill", tmp_path)
 
 
 def test_a_flipped_byte_is_noticed(tmp_path):

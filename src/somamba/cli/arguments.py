@@ -128,6 +128,8 @@ class RecipeParser(CommandParser):
             usage = (self.usage or "").replace("%(prog)s", self.prog)
             self.error(f"the file comes first: {usage}.")
         options, rest = self.parse_known_args(arguments[1:])
+        if "--config" in (word.partition("=")[0] for word in rest):
+            self.error("there is no option --config; the file comes first.")
         return Path(arguments[0]), options, [_as_field(word) for word in rest]
 
 
@@ -195,6 +197,15 @@ acceleration = real(1, 1024)
 def words(text: str) -> tuple[str, ...]:
     """Read ``y,x,coils`` as words."""
     return tuple(word.strip() for word in text.split(","))
+
+
+def title(text: str) -> str:
+    """Read a text that goes into a file, and so must be one in UTF-8: bytes of another encoding are refused."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not text in UTF-8.") from None
+    return text
 
 
 def path(text: str) -> Path:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from somamba.data.case import Case, Entry, LeftOut, Role
 from somamba.data.catalog import DATASETS
+from somamba.data.slices import meant_case
 from somamba.data.splits import divide
 from somamba.errors import DataError
-from somamba.registry import did_you_mean
 
 Watch = Callable[[Iterable[Entry]], Iterable[Entry]]
 """Passes entries on and may show how many are done."""
@@ -101,7 +101,7 @@ def find_case(name: str, path: Path, case: str) -> Case:
     """
     entries = {entry.id: entry for entry in DATASETS[name].find(path).entries}
     if case not in entries:
-        hint = did_you_mean(case, entries) or "".join(f" The first is {first!r}." for first in list(entries)[:1])
+        hint = meant_case(case, list(entries.values()))
         raise DataError(f"{path} has no case {case!r} among its {len(entries)} cases.{hint}")
     found = DATASETS[name].open_case(entries[case])
     if isinstance(found, LeftOut):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +16,7 @@ from somamba.data.simulation.measure import measure
 from somamba.data.simulation.orientation import Orientation
 from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
+from somamba.registry import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,11 +96,15 @@ def open_slices(
     return SliceDataset(config=config, cases=tuple(cases), left_out=tuple(left_out))
 
 
+def meant_case(name: str, entries: Sequence[Entry]) -> str:
+    """A sentence, after a space, that names the case that may have been meant, or the first one."""
+    first = f" The first is {entries[0].id!r}." if entries else ""
+    return did_you_mean(name, [entry.id for entry in entries]) or first
+
+
 def _named(entries: Sequence[Entry], name: str, split: Role) -> tuple[Entry, ...]:
     """The entry of this name, alone."""
     found = tuple(entry for entry in entries if entry.id == name)
     if not found:
-        close = get_close_matches(name, [entry.id for entry in entries], n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"The first is {entries[0].id!r}." if entries else ""
-        raise DataError(f"No case of the {split!r} split is named {name!r}. {hint}".rstrip())
+        raise DataError(f"No case of the {split!r} split is named {name!r}.{meant_case(name, entries)}")
     return found

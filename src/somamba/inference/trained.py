@@ -10,6 +10,7 @@ from somamba.errors import InputError
 from somamba.inference.checkpoint import has_checkpoint, load_weights, read_checkpoint, weights_digest
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
+from somamba.registry import did_you_mean
 from somamba.settings import from_plain
 
 
@@ -81,7 +82,10 @@ def open_model(source: str) -> Trained:
         load_weights(model, checkpoint.weights, source=source)
         return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config, source)
     if source not in MODELS:
-        raise InputError(f"{source} is neither a checkpoint folder, such as runs/x/best, nor the name of a model.")
+        hint = "" if Path(source).exists() else did_you_mean(source, MODELS)
+        raise InputError(
+            f"{source} is neither a checkpoint folder, such as runs/x/best, nor the name of a model.{hint}"
+        )
     model = MODELS[source].build(MODELS[source].config)
     if any(parameter.requires_grad for parameter in model.parameters()):
         raise InputError(f"{source!r} has weights to learn: give the folder of a checkpoint, such as runs/x/best.")

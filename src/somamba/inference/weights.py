@@ -6,6 +6,7 @@ from pathlib import Path
 from somamba.errors import InputError
 from somamba.inference.checkpoint import has_checkpoint
 from somamba.inference.trained import Trained, open_model
+from somamba.registry import did_you_mean
 
 FOLDER = Path(__file__).parents[1] / "bundled_weights"
 DEFAULT = "brain_raw"
@@ -43,7 +44,8 @@ def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     except InputError as error:
         if has_checkpoint(Path(source)):
             raise
-        raise InputError(f"{error} Bundled weights: {_known(bundled)}.") from None
+        hint = did_you_mean(source, bundled)
+        raise InputError(f"{error}{hint} Bundled weights: {_known(bundled)}.") from None
 
 
 def _known(bundled: dict[str, Path]) -> str:

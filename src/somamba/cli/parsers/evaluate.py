@@ -1,6 +1,6 @@
 """What ``somamba evaluate`` takes."""
 
-from somamba.cli.arguments import CommandParser, count, output_folder
+from somamba.cli.arguments import CommandParser, count, output_folder, title
 from somamba.cli.declared import GALLERY_CASES
 from somamba.cli.parsers.measuring import measuring_parser
 
@@ -30,6 +30,6 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--keep-cases", type=count, default=GALLERY_CASES, metavar="N", help="how many (default: %(default)s)"
     )
-    parser.add_argument("--label", help="how the gallery calls the method (default: the name of the model)")
+    parser.add_argument("--label", type=title, help="how the gallery calls the method (default: the name of the model)")
     parser.add_argument("--json", action="store_true", help="print one JSON document, for programs")
     return parser

@@ -1,6 +1,6 @@
 """What ``somamba report`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, count, own_output_file, path
+from somamba.cli.arguments import CommandParser, command_parser, count, own_output_file, path, title
 from somamba.cli.declared import REPORT_SLICES, REPORT_TITLE
 
 DESCRIPTION = """Make one HTML file that opens from disk and asks the network for nothing.
@@ -30,7 +30,7 @@ def parser() -> CommandParser:
     parser.add_argument(
         "-o", "--output", type=own_output_file, default="report.html", help="page (default: report.html)"
     )
-    parser.add_argument("--title", default=REPORT_TITLE, help="title of the page (default: %(default)s)")
+    parser.add_argument("--title", type=title, default=REPORT_TITLE, help="title of the page (default: %(default)s)")
     parser.add_argument(
         "--slices",
         type=count,
