@@ -68,3 +68,13 @@ def test_a_user_who_says_that_all_is_centred_is_believed():
     rolled = CONVENTIONS["shifted afterwards"][0](images(32, 24)).astype(np.complex64)
     assert find_arrangement(rolled, PATH, centred=None, may_be_rolled=True) == Arrangement(rolled=True)
     assert find_arrangement(rolled, PATH, centred=True, may_be_rolled=True) == Arrangement()
+
+
+@pytest.mark.parametrize("flip", [4, 7])
+@pytest.mark.parametrize("turn", [np.asarray, np.conj, lambda k: k[:, ::-1], lambda k: k[:1].conj()])
+def test_a_real_head_that_fills_the_view_is_rolled_back_whichever_way_it_lies(flip, turn, shared_data):
+    kspace = np.fft.fftshift(np.load(shared_data / "raw_kspace" / f"brain_13coil_flip{flip}.npy"), axes=(-2, -1))
+    signs = np.where(np.arange(224) % 2, -1, 1)
+    for lies, expected in ((turn(kspace), True), (turn(kspace) * signs[:, None] * signs, False)):
+        found = find_arrangement(lies.astype(np.complex64), Path("a"), centred=None, may_be_rolled=True)
+        assert (found.corner, found.rolled) == (False, expected)

@@ -4,6 +4,7 @@ Programs disagree on where the zero frequency and the middle of the image lie. B
 around the zero frequency, and people lie in the middle of the image.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ YX = (-2, -1)
 KSPACE_SHARE = 0.4
 """Share of the energy within a quarter of both axes: 0.8 to 0.99 in measured k-space, below 0.1 in images."""
 ROLLED = 2.0
-"""An image is taken for rolled if its corners hold this many times the energy of its middle."""
+"""An image is taken for rolled if `_rolled_ratio` is above this: it is 4 to 13 in rolled images, below 0.25 in others."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def find_arrangement(
     if corner or (may_be_rolled and centred is None):
         scale = values.abs().max()
         image = ifft2c(values / scale).abs().square().sum(dim=0)
-        rolled = bool(_middle(torch.fft.fftshift(image), 1 / 2) > ROLLED * _middle(image, 1 / 2))
+        rolled = _rolled_ratio(image) > ROLLED
     return Arrangement(corner=corner, rolled=rolled, transposed=phase_encodes_rows(values))
 
 
@@ -89,6 +90,20 @@ def _found_centred(energy: Float[Tensor, "y x"], path: Path) -> bool:
             "whether it is centred: --centred or --uncentred (centred=True or False)."
         )
     return middle >= corners
+
+
+def _rolled_ratio(image: Float[Tensor, "y x"]) -> float:
+    """How much better an image looks rolled by half its size: energy in the middle, none at the border.
+
+    It is the ratio of the energies in the middle half, times the ratio of the energies at the border.
+    """
+    rolled = torch.fft.fftshift(image)
+    border, rolled_border = (turned.sum() - _middle(turned, 7 / 8) for turned in (image, rolled))
+    gain = _middle(rolled, 1 / 2) * border
+    loss = _middle(image, 1 / 2) * rolled_border
+    if loss > 0:
+        return float(gain / loss)
+    return math.inf if gain > 0 else 1.0
 
 
 def _share(part: Float[Tensor, ""], energy: Float[Tensor, "y x"]) -> float:
