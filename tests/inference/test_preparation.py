@@ -76,7 +76,7 @@ def test_of_scattered_samples_a_network_for_columns_takes_the_outermost_rows_for
     np.testing.assert_array_equal(Preparation(scan, ZERO_FILLED).slice(0).measured.mask.numpy(), keep)
 
 
-@pytest.mark.parametrize("factor", [2e-25, 1.0, 1e30])
+@pytest.mark.parametrize("factor", [1e-41, 2e-25, 1.0, 1e30])
 def test_samples_are_brought_into_range_by_a_power_of_two(factor):
     kspace = (coil_kspace().astype(np.complex128) * factor).astype(np.complex64)
     prepared = Preparation(raw_scan_of(kspace), ZERO_FILLED).slice(0)

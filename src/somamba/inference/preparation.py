@@ -121,7 +121,8 @@ class Preparation:
             return None
         try:
             unit = 1.0 if 1 / USUAL < peak < USUAL else 2.0 ** math.floor(math.log2(peak))
-            full = full / unit
+            # In double precision: the inverse of a tiny unit is infinite in single precision.
+            full = full if unit == 1 else (full.to(torch.complex128) / unit).to(torch.complex64)
             sampling = find_sampling(full)
             mask, acceleration = self._sampled(sampling)
             kspace = torch.where(mask, full, 0)

@@ -22,7 +22,7 @@ YX = (-2, -1)
 KSPACE_SHARE = 0.4
 """Share of the energy within a quarter of both axes: 0.8 to 0.99 in measured k-space, below 0.1 in images."""
 ROLLED = 2.0
-"""An image is taken for rolled if `_rolled_ratio` is above this: it is 4 to 13 in rolled images, below 0.25 in others."""
+"""An image is taken for rolled if `_rolled_ratio` is above this: 4 to 13 in rolled images, below 0.25 in others."""
 
 
 @dataclass(frozen=True)
