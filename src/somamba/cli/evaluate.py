@@ -11,7 +11,7 @@ from somamba.evaluation.evaluate import summary
 from somamba.evaluation.gallery import GalleryRequest
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
 from somamba.inference.trained import Trained, open_model
-from somamba.report.names import counted
+from somamba.report.names import CHOSEN, counted
 from somamba.results.record import flat
 from somamba.results.scores import write_scores
 from somamba.runtime.processes import World, joined
@@ -49,6 +49,8 @@ def describe(result: EvaluationResult) -> str:
     ]
     for name, (mean, std) in summary(scores).items():
         lines.append(f"  {name.upper():<5} {mean:.4f} ± {std:.4f}{UNITS.get(name, '')}")
+    if setting.split == "val" and result.trained.weights:
+        lines.append(CHOSEN)
     return "\n".join(lines)
 
 

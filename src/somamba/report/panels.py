@@ -12,7 +12,7 @@ from somamba.report.page.markup import element, joined
 from somamba.report.page.pixels import Numbers
 from somamba.report.page.viewer import ViewerCase, ViewerImage, viewer
 from somamba.report.render.html import html
-from somamba.report.table import Block, Column, Line, Table, number, text_cell
+from somamba.report.table import Column, Line, Table, TableBlock, number, text_cell
 
 MAGNIFIED = 5
 """How much brighter errors are drawn than the image."""
@@ -58,7 +58,7 @@ def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summ
         [text_cell(panel.name), number(panel.psnr, ".2f"), number(panel.ssim, ".4f"), number(panel.seconds, ".2f")]
         for panel in panels
     ]
-    table = html(Table(columns=columns, blocks=[Block(lines)]))
+    table = html(Table(columns=columns, blocks=[TableBlock(lines)]))
     images = [
         ViewerImage(label=panel.name, pixels=panel.image[None], psnr=[panel.psnr], ssim=[panel.ssim])
         for panel in panels

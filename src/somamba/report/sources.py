@@ -9,6 +9,7 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.durable import current
 from somamba.errors import InputError
+from somamba.regular_files import open_regular, read_regular
 from somamba.report.names import method_place
 from somamba.results.cost import CostRecord, read_costs
 from somamba.results.gallery import KeptCase, is_gallery, read_gallery
@@ -18,6 +19,11 @@ from somamba.results.record import holds
 from somamba.results.scores import ScoreRecord, read_scores
 from somamba.results.sweep import SweepRecord, read_sweep
 
+LARGEST_CONFIG = 1 << 20
+"""Bytes of the configuration of a checkpoint that is read."""
+MOST_ALIASES = 16
+"""Aliases of a YAML text; nested ones double what it says when it is written out."""
+LARGEST_PICTURE = 1 << 28
 PNG = b"\x89PNG\r\n\x1a\n"
 WANTED = (
     "the folder of a run or of a sweep (journal.jsonl), a CSV file of somamba evaluate, leakage, cost or sweep, the "
@@ -87,7 +93,7 @@ def gather(paths: Sequence[Path]) -> Sources:
             folders += _take_folder(path, found)
         else:
             pictures += _take_file(path, found)
-    found.pictures = {name: path.read_bytes() for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
+    found.pictures = {name: _picture(path) for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
     for folder, name in zip(folders, run_names(folders), strict=True):
         found.runs.append(_read_run(folder, name))
         if (folder / "val.csv").is_file():
@@ -117,7 +123,7 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
 def _take_file(path: Path, found: Sources) -> list[Path]:
     """The file if it is a picture; another one is read at once."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(10_000)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Wanted: {WANTED}.") from None
@@ -135,6 +141,13 @@ def _take_file(path: Path, found: Sources) -> list[Path]:
         first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
         raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
     return []
+
+
+def _picture(path: Path) -> bytes:
+    try:
+        return read_regular(path, most=LARGEST_PICTURE)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
@@ -158,8 +171,11 @@ def _read_run(folder: Path, name: str) -> TrainedRun:
     config: Any = {}
     if path is not None:
         try:
-            config = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
+            text = read_regular(path, most=LARGEST_CONFIG).decode()
+            if sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)) > MOST_ALIASES:
+                raise ValueError(f"it has more than {MOST_ALIASES} aliases")
+            config = yaml.safe_load(text)
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
         if not isinstance(config, dict):
             raise InputError(f"{path} is not the config of a checkpoint: it holds no names with values.")

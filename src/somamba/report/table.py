@@ -49,7 +49,7 @@ Line = Sequence[Cell | None]
 
 
 @dataclass(frozen=True)
-class Block:
+class TableBlock:
     """Lines that belong together."""
 
     lines: Sequence[Line]
@@ -61,7 +61,7 @@ class Table:
     """Columns, and lines in blocks."""
 
     columns: Sequence[Column]
-    blocks: Sequence[Block]
+    blocks: Sequence[TableBlock]
     note: str = ""
     """Sentences below the table."""
     caption: str = ""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from somamba.durable import replace_file
 from somamba.errors import InputError
+from somamba.regular_files import read_regular
 from somamba.results.record import columns, leaves, nested
 
 LARGEST_FILE = 1 << 30
@@ -64,7 +65,7 @@ def read_arrays(path: Path, wanted: Mapping[str, Wanted], *, writer: str) -> dic
         InputError: the file is damaged, or an array is missing, too large or of another kind.
     """
     try:
-        with io.BytesIO(_content(path, LARGEST_FILE)) as content, zipfile.ZipFile(content) as archive:
+        with io.BytesIO(read_regular(path, most=LARGEST_FILE)) as content, zipfile.ZipFile(content) as archive:
             known = set(archive.namelist())
             names = [name for name, one in wanted.items() if not one.optional or f"{name}.npy" in known]
             return {name: _member(archive, name, wanted[name]) for name in names}
@@ -86,7 +87,7 @@ def read_facts(path: Path, kind: type[Facts], *, writer: str) -> Facts:
         writer: The command that writes such files, for the message.
     """
     try:
-        return parse_facts(_content(path, LARGEST_TEXT), kind)
+        return parse_facts(read_regular(path, most=LARGEST_TEXT), kind)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} was not written by {writer}, or is damaged: {error!r}. Write it anew.") from None
 
@@ -100,14 +101,6 @@ def parse_facts(text: str | bytes, kind: type[Facts], defaults: Mapping[str, Any
     if unknown := found.keys() - columns(kind).keys():
         raise TypeError(f"{min(unknown)!r} is not known")
     return nested(kind, {name: _value(found[name], leaves(kind)[field].kind) for name, field in columns(kind).items()})
-
-
-def _content(path: Path, most: int) -> bytes:
-    if path.exists() and not path.is_file():
-        raise ValueError("it is no regular file")
-    if (size := path.stat().st_size) > most:
-        raise ValueError(f"{size} bytes are more than the {most} of the largest file that is read")
-    return path.read_bytes()
 
 
 def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted) -> NDArray[Any]:

@@ -5,7 +5,7 @@ means nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from somamba.errors import InputError
 from somamba.results.averages import grouped
@@ -24,9 +24,8 @@ class Conditions:
 
     def differences(self, other: "Conditions") -> list[str]:
         """Names of what is not the same."""
-        pairs = [(field.name, getattr(self.setting, field.name)) for field in fields(Setting)]
-        theirs = [(field.name, getattr(other.setting, field.name)) for field in fields(Setting)]
-        found = [name for name, value in [*pairs, *self.more] if (name, value) not in [*theirs, *other.more]]
+        one, two = ({**vars(side.setting), **dict(side.more)} for side in (self, other))
+        found = [name for name in {**one, **two} if one.get(name) != two.get(name)]
         mine, others = ({case for case, _ in one.masks} for one in (self, other))
         if alone := sorted(mine ^ others):
             found.append(f"cases ({', '.join(alone[:3])}{', ...' if alone[3:] else ''} in one of them only)")

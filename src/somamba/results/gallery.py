@@ -77,6 +77,8 @@ class MeasurementFacts:
 
     def __post_init__(self) -> None:
         check_values(self, f"Kept case {self.case!r}")
+        if len(self.zero_filled_psnr) != len(self.zero_filled_ssim):
+            raise InputError(f"Kept case {self.case!r}: there are more values of one metric than of another.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +111,8 @@ class MethodFacts:
 
     def __post_init__(self) -> None:
         check_values(self, f"Kept method {self.label!r}")
+        if not len(self.psnr) == len(self.ssim) == len(self.nmse):
+            raise InputError(f"Kept method {self.label!r}: there are more values of one metric than of another.")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from somamba.errors import InputError
+from somamba.regular_files import read_regular
 
 JOURNAL = "journal.jsonl"
 """Name of the file in the folder of a run."""
@@ -27,11 +28,9 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path} is no journal of a training: it is no regular file, or larger than 1 GB.")
-        lines = path.read_bytes().split(b"\n")
+        lines = read_regular(path, most=LARGEST_FILE).split(b"\n")
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+        raise InputError(f"{path} cannot be read as the journal of a training: {error.strerror}.") from None
     return [event for event in map(_event, lines) if event is not None]
 
 
@@ -40,4 +39,5 @@ def _event(line: bytes) -> dict[str, Any] | None:
         event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return event if isinstance(event, dict) and isinstance(event.get("step"), int) else None
+    known = isinstance(event, dict) and isinstance(event.get("step"), int) and isinstance(event.get("event"), str)
+    return event if known else None

@@ -74,7 +74,7 @@ class LeakageSetting:
     radius: str
 
 
-class Average(NamedTuple):
+class LeakageAverage(NamedTuple):
     """Mean and standard deviation of both leakages over cases, and eta of the two means."""
 
     hleak: Spread
@@ -138,20 +138,20 @@ def cutoffs(records: Iterable[LeakageRecord]) -> list[float]:
     return sorted({record.cutoff for record in records})
 
 
-def by_cutoff(records: Sequence[LeakageRecord]) -> dict[float, Average]:
+def by_cutoff(records: Sequence[LeakageRecord]) -> dict[float, LeakageAverage]:
     """The numbers of Table 5: mean over the units and slices of a case, then over cases."""
     return {cutoff: _over_cases(group) for cutoff, group in grouped(records, lambda one: one.cutoff).items()}
 
 
-def by_unit(records: Sequence[LeakageRecord]) -> dict[tuple[float, int], Average]:
+def by_unit(records: Sequence[LeakageRecord]) -> dict[tuple[float, int], LeakageAverage]:
     """The same numbers for every unit, under (cutoff, unit)."""
     return {key: _over_cases(group) for key, group in grouped(records, lambda one: (one.cutoff, one.unit)).items()}
 
 
-def _over_cases(records: Sequence[LeakageRecord]) -> Average:
+def _over_cases(records: Sequence[LeakageRecord]) -> LeakageAverage:
     # Every unit sees every slice, so the mean of a case over units and slices is that of its records.
     cases = grouped(records, lambda record: record.case).values()
     hleak, rleak = (
         spread([fmean(getattr(one, name) for one in case) for case in cases]) for name in ("hleak", "rleak")
     )
-    return Average(hleak, rleak, Levels(hleak.mean, rleak.mean).eta)
+    return LeakageAverage(hleak, rleak, Levels(hleak.mean, rleak.mean).eta)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from somamba.durable import replace_file
 from somamba.errors import InputError
+from somamba.regular_files import open_regular, read_regular
 
 LARGEST_FILE = 200_000_000
 """Bytes of a file of results that is read; the largest committed one has less than a hundredth of this."""
@@ -115,10 +116,8 @@ def write_records(path: Path, records: Sequence[Any]) -> None:
 def read_records(path: Path, kind: type[Record]) -> list[Record]:
     """Read a CSV file that `write_records` wrote from records of this kind."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path} has more than {LARGEST_FILE // 10**6} MB: it is no CSV file of results.")
-        with path.open(encoding="utf-8", newline="") as file:
-            table = list(csv.reader(file, strict=True))
+        text = read_regular(path, most=LARGEST_FILE).decode()
+        table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: cannot be read as a CSV file of results: {error}") from None
     names = list(columns(kind))
@@ -133,8 +132,8 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
 def holds(path: Path, kind: type[Any]) -> bool:
     """Tell by its first line whether a CSV file holds records of this kind."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return next(csv.reader([file.readline(10_000)]), []) == list(columns(kind))
+        with open_regular(path) as file:
+            return next(csv.reader([file.readline(10_000).decode()]), []) == list(columns(kind))
     except (OSError, UnicodeDecodeError, csv.Error):
         return False
 

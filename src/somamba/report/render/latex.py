@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from somamba.report.table import PARTIAL_NOTE, Block, Cell, Column, Table
+from somamba.report.table import PARTIAL_NOTE, Cell, Column, Table, TableBlock
 
 SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 SIGNS |= {sign: f"\\{sign}" for sign in "&%$#_{}"} | {"→": r"$\to$", "Δ": r"$\Delta$", "η": r"$\eta$"}
@@ -91,7 +91,7 @@ def _shared(width: int, text: str) -> str:
     return rf"\multicolumn{{{width}}}{{c}}{{{text}}}"
 
 
-def _block(columns: Sequence[Column], block: Block) -> list[str]:
+def _block(columns: Sequence[Column], block: TableBlock) -> list[str]:
     lines = []
     for number, line in enumerate(block.lines):
         cells = [_cell(cell) for cell in line]

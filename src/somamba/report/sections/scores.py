@@ -9,7 +9,7 @@ from somamba.report.page.charts import strip_chart
 from somamba.report.page.markup import Html, element, joined
 from somamba.report.render.html import html
 from somamba.report.runs import ComparableRuns
-from somamba.report.table import Block, Cell, Column, Line, Table, number, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, number, text_cell
 from somamba.report.tables.comparison import comparison_overview
 from somamba.report.tables.ownership import ROUTES, route_cells, route_columns
 from somamba.report.tables.scores import DIGITS, UNITS, metric_column, score_cells
@@ -38,7 +38,7 @@ def means_table(runs: ComparableRuns) -> Table:
         facts = [number(subject.parameters, ",d"), number(subject.epochs, ".3g"), number(subject.seed, "d")]
         weights = Cell(text=subject.weights[:8], code=True) if subject.weights else None
         lines.append([text_cell(name), *ticks, *numbers, *facts, weights])
-    return Table(columns=columns, blocks=[Block(lines)], caption="Mean ± standard deviation over cases")
+    return Table(columns=columns, blocks=[TableBlock(lines)], caption="Mean ± standard deviation over cases")
 
 
 def _group(runs: ComparableRuns, identifier: str, palette: Palette) -> Html:
@@ -111,4 +111,4 @@ def _case_table(runs: ComparableRuns, metric: str) -> Table:
         values = [number(getattr(records[case], metric), form) for records in by_case.values()]
         lines.append([text_cell(case), number(first.slices, "d"), *values])
     caption = f"{metric.upper()}{UNITS.get(metric, '')}, mean over the slices of a case"
-    return Table(columns=columns, blocks=[Block(lines)], caption=caption)
+    return Table(columns=columns, blocks=[TableBlock(lines)], caption=caption)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from somamba.report.statistics import CONFIDENCE, Comparison
-from somamba.report.table import Block, Cell, Column, Line, Table, number, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, number, text_cell
 from somamba.report.tables.scores import DIGITS
 
 
@@ -16,7 +16,7 @@ def comparison_table(found: Sequence[Comparison]) -> Table:
         form = f"+.{DIGITS[one.metric]}f"
         interval = text_cell(f"[{one.low:{form}}, {one.high:{form}}]")
         lines.append([*_pair(one), number(one.cases, "d"), number(one.mean, form), interval, *_chances(one)])
-    return Table(columns=columns, blocks=[Block(lines)])
+    return Table(columns=columns, blocks=[TableBlock(lines)])
 
 
 def comparison_overview(found: Sequence[Comparison]) -> Table:
@@ -31,7 +31,7 @@ def comparison_overview(found: Sequence[Comparison]) -> Table:
         mean = Cell(text=_signed(f"{one.mean:{form}}"), value=one.mean)
         interval = Cell(text=_signed(f"{one.low:{form}} … {one.high:{form}}"), value=one.low)
         lines.append([*_pair(one), mean, interval, *_chances(one)])
-    return Table(columns=columns, blocks=[Block(lines)])
+    return Table(columns=columns, blocks=[TableBlock(lines)])
 
 
 def _pair(one: Comparison) -> list[Cell]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from somamba.errors import InputError
 from somamba.report.names import REFERENCE_METHOD, method_name, method_place
-from somamba.report.table import Block, Cell, Column, Line, Table, number, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, number, text_cell
 from somamba.report.tables.scores import score_table
 from somamba.results.averages import grouped, repeated
 from somamba.results.cost import CostRecord
@@ -57,7 +57,7 @@ def efficiency_table(costs: Sequence[CostRecord], scores: Sequence[ScoreRecord] 
     if others:
         names = ", ".join(sorted(map(method_name, others)))
         note += f" Results of networks with another number of parameters are left out: {names}."
-    return Table(columns=columns, blocks=[Block(lines)], note=note)
+    return Table(columns=columns, blocks=[TableBlock(lines)], note=note)
 
 
 def cost_overview(costs: Sequence[CostRecord]) -> Table:
@@ -76,7 +76,7 @@ def cost_overview(costs: Sequence[CostRecord]) -> Table:
                 number(cost.megabytes, ".0f") if cost.megabytes else None,
             ]
         )
-    return Table(columns=[Column(title=title) for title in titles], blocks=[Block(lines)])
+    return Table(columns=[Column(title=title) for title in titles], blocks=[TableBlock(lines)])
 
 
 def check_scores(scores: Sequence[ScoreRecord]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from somamba.errors import InputError
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.report.names import REFERENCE_METHOD, distinct_names, place
-from somamba.report.table import Block, Cell, Column, Line, Table, number, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, number, text_cell
 from somamba.report.tables.ownership import route_cells, route_columns
 from somamba.results.averages import Spread, grouped, repeated
 from somamba.results.comparable import conditions
@@ -61,7 +61,7 @@ def leakage_table(leaked: Sequence[LeakageRecord], scored: Sequence[ScoreRecord]
             cells += [cell for pair in zip(levels[key], relative, strict=True) for cell in _numbers(*pair)]
             lines.append([Cell(text=names[key], partial=partial), *route_cells(_method(key), ROUTES), *cells])
             lines_of_csv += _csv_lines(key, psnr[key], zip(measured_at, levels[key], relative, strict=True), partial)
-        blocks.append(Block(lines, title))
+        blocks.append(TableBlock(lines, title))
     columns = [Column(title="Variant", align="left"), *route_columns(ROUTES)]
     columns += [Column(title="PSNR")] if shows_psnr else []
     columns += [
@@ -94,7 +94,7 @@ def leakage_overview(groups: Mapping[str, tuple[LeakageSetting, Sequence[Leakage
                     *([text_cell(key.radius)] if len(radii) > 1 else []),
                 ]
             )
-    return Table(columns=[Column(title=title) for title in titles], blocks=[Block(lines)])
+    return Table(columns=[Column(title=title) for title in titles], blocks=[TableBlock(lines)])
 
 
 def _check_variants(measured: Collection[LeakageSetting]) -> None:

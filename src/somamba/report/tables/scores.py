@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from somamba.errors import InputError
 from somamba.report.names import DATASETS, dataset_name, method_name, method_place
 from somamba.report.render.latex import tex
-from somamba.report.table import Block, Cell, Column, Line, Table, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, text_cell
 from somamba.report.tables.ownership import ROUTES, route_cells, route_columns
 from somamba.results.averages import grouped
 from somamba.results.comparable import check_comparable, conditions
@@ -92,7 +92,7 @@ def score_table(
             numbers = [column[number] for column in cells]
             lines.append([*factor, text_cell(run.name), *ticks[number], *numbers])
             lines_of_csv += _csv_lines(run.name, ticks[number], zip(shown, numbers, strict=True), block)
-        blocks.append(Block(lines))
+        blocks.append(TableBlock(lines))
     columns = [*names, *route_columns(routes), *map(_heading, shown)]
     return Table(columns=columns, blocks=blocks, records=lines_of_csv)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from somamba.errors import InputError
 from somamba.report.names import dataset_name, method_name, method_place
-from somamba.report.table import Block, Cell, Column, Line, Table, number, text_cell
+from somamba.report.table import Cell, Column, Line, Table, TableBlock, number, text_cell
 from somamba.results.comparable import check_comparable
 from somamba.results.sweep import SweepRecord
 
@@ -33,7 +33,7 @@ def runs_table(records: Sequence[SweepRecord], *, note: str = "") -> Table:
     once = {(record.run, record.subject.weights): record for record in records}
     ordered = sorted(once.values(), key=lambda record: (method_place(record.subject.method), record.run))
     columns = [Column(title=title, align="right" if place else "left") for place, title in enumerate(TITLES)]
-    return Table(columns=columns, blocks=[Block([_line(record) for record in ordered])], note=note)
+    return Table(columns=columns, blocks=[TableBlock([_line(record) for record in ordered])], note=note)
 
 
 def _line(record: SweepRecord) -> Line:
