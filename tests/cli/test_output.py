@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,15 +60,6 @@ def test_json_is_ascii_and_has_no_nan(capsys):
     assert json.loads(text)["psnr"] is None
 
 
-def run(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", f"import sys; from somamba.cli.main import main; {code}"],
-        capture_output=True,
-        check=False,
-        env=os.environ | environment,
-    )
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8"])
 def test_any_encoding_can_be_printed(encoding):
     code = "from somamba.cli.output import *; from somamba.cli.output import prepared_streams as p\n"
@@ -78,6 +70,27 @@ def test_any_encoding_can_be_printed(encoding):
     assert done.returncode == 0, done.stderr
     text = done.stdout.decode(encoding)
     assert text == {"ascii": "1 +- 2 x ?\n", "utf-8": "1 ± 2 × 頭\n"}.get(encoding, "1 ± 2 × ?\n")
+
+
+RESULTS = Path(__file__).parents[2] / "results"
+SCORES = [str(RESULTS / f"{name}_acdc_x4_val.csv") for name in ("so_mamba", "zero_filled")]
+
+
+@pytest.mark.parametrize("words", [["table", *SCORES], ["compare", *SCORES], ["--help"], ["table", "--help"]])
+@pytest.mark.parametrize("setting", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
+def test_commands_print_their_tables_without_utf_8(words, setting):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "PYTHON"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "somamba", *words],
+        capture_output=True,
+        check=False,
+        env=environment | {"PYTHONCOERCECLOCALE": "0"} | setting,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    if "PYTHONIOENCODING" in setting:
+        assert done.stdout.isascii()
+    if len(words) == 3:
+        assert b"SO-Mamba" in done.stdout
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly():

@@ -46,7 +46,7 @@ def test_only_the_leader_speaks(clock, capsys):
 
 
 def test_a_terminal_sees_a_bar(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=sys.stderr, force_terminal=True, width=80))
+    monkeypatch.setattr(progress, "make_console", lambda **_: Console(file=sys.stderr, force_terminal=True, width=80))
     with told_progress("slices") as tell:
         tell(1, 4)
         time.sleep(0.2)

@@ -1,29 +1,30 @@
-"""How far a long command is: a bar on a terminal, a line now and then elsewhere. Both on standard error."""
+"""Progress of a long command on standard error: a bar on a terminal, and elsewhere a line now and then."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import Progress
 
+from somamba.cli.output import make_console
+
 EVERY = 30.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines if standard error is not a terminal."""
 
 Tell = Callable[[int, int], None]
-"""Hears how many are done, and how many there are."""
+"""A function that is called with the number of things done and the number of all."""
 
 
 @contextmanager
 def told_progress(what: str, *, leads: bool = True, every: float = EVERY) -> Iterator[Tell]:
-    """Tell how far it is.
+    """Show progress while the block runs; the block calls what it is given.
 
     Args:
-        what: Is counted, in the plural: ``slices``.
-        leads: Whether this process speaks; of several one does.
-        every: Seconds between two lines where there is no terminal.
+        what: Name of the things that are counted, in the plural: ``slices``.
+        leads: Whether this process shows progress; of several processes only one does.
+        every: Seconds between two lines if standard error is not a terminal.
     """
-    console = Console(stderr=True)
+    console = make_console(stderr=True)
     if not leads:
         yield lambda _done, _count: None
     elif console.is_terminal:
@@ -35,7 +36,7 @@ def told_progress(what: str, *, leads: bool = True, every: float = EVERY) -> Ite
 
 
 def _lines(what: str, write: Callable[[str], object], every: float) -> Tell:
-    """What is over before the first line is due is told nothing of."""
+    """A function that writes a line now and then; it writes nothing if the work ends within the first interval."""
     started = written = time.monotonic()
 
     def tell(done: int, count: int) -> None:
