@@ -7,7 +7,6 @@ import pytest
 
 from inference.writers.made import PROVENANCE, made
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError, UnknownNameError
-from somamba.inference.writers.naming import format_of, output_name, stem
 from somamba.inference.writers.writing import FORMATS, read_provenance, read_result, write
 from test_durable import largest_file
 
@@ -58,8 +57,9 @@ def test_an_older_output_is_replaced_and_nothing_else_is_left(name, place, tmp_p
 def test_a_full_disk_keeps_the_old_output(name, place, tmp_path):
     write(small(place, seed=1), tmp_path / place, name)
     before = everything(tmp_path)
+    # Not `write`, which reads what is there: the limit would hold for the shared memory of the reading process, too.
     with largest_file(100), pytest.raises(StorageError, match="are free there"):
-        write(small(place), tmp_path / place, name)
+        FORMATS[name].write(small(place), tmp_path / place)
     assert everything(tmp_path) == before
 
 
@@ -164,17 +164,6 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
         write(made(), tmp_path / "a.npy")
 
 
-@pytest.mark.parametrize(("name", "place"), [pair for pair in PLACES if pair[1] != "a"])
-def test_the_ending_tells_the_format(name, place, tmp_path):
-    assert format_of(tmp_path / place) == name
-
-
-@pytest.mark.parametrize("name", list(FORMATS))
-def test_outputs_are_named_after_their_input(name, tmp_path):
-    assert format_of(tmp_path / output_name("scan.v2", name), name) == name
-    assert output_name("scan.v2", name).startswith("scan.v2")
-
-
 @pytest.mark.parametrize("place", ["a.jpg", "a", "a.mat"])
 def test_an_unknown_ending_lists_the_known_ones(place, tmp_path):
     with pytest.raises(ConfigError, match=r"tells no format. Name it \.h5, \.hdf5, \.nii\.gz"):
@@ -198,8 +187,3 @@ def test_dicom_without_its_package_says_how_to_install_it(tmp_path, monkeypatch)
     with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[dicom\]'"):
         write(made(), tmp_path / "a", "dcm")
     assert everything(tmp_path) == {}
-
-
-@pytest.mark.parametrize(("name", "short"), [("a.nii.gz", "a"), ("a.b.h5", "a.b"), ("raw", "raw")])
-def test_stems_lose_the_whole_ending(name, short):
-    assert stem(name) == short
