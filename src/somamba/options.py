@@ -1,7 +1,8 @@
 """What a configuration field allows, checked for every way in which a configuration can be made; and old names."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from somamba.errors import ConfigError
@@ -23,11 +24,52 @@ def check_words(config: Any) -> None:
                 raise ConfigError(f"{name}={word!r} is not known to {type(config).__name__}; choose from {known}.")
 
 
+LARGEST_SIZE = 16_384
+"""Largest number of channels, layers or the like: far more than any network has, and little enough to be counted."""
+LARGEST_WHOLE = 2**63 - 1
+"""Largest whole number of any field; seeds and tensors take no larger one."""
+
+
 def check_at_least(config: Any, **smallest: int) -> None:
-    """Refuse a number below the smallest that can be built."""
+    """Refuse a size below the smallest that can be built, or above `LARGEST_SIZE`."""
     for name, bound in smallest.items():
-        if getattr(config, name) < bound:
-            raise ConfigError(f"{name}={getattr(config, name)} cannot be built; it must be at least {bound}.")
+        value = getattr(config, name)
+        if value < bound:
+            raise ConfigError(f"{name}={value} cannot be built; it must be at least {bound}.")
+        if value > LARGEST_SIZE:
+            raise ConfigError(f"{name}={value} cannot be built; it must be at most {LARGEST_SIZE}.")
+
+
+def check_between(config: Any, prefix: str = "", **bounds: tuple[float | int, float | int]) -> None:
+    """Refuse a number outside of its bounds, which are allowed themselves; None is no number and passes.
+
+    Args:
+        config: The config.
+        prefix: What precedes the name of a field in the message, such as ``optimiser.``.
+        bounds: The smallest and the largest value of each field.
+    """
+    for name, (least, most) in bounds.items():
+        value = getattr(config, name)
+        for number in value if isinstance(value, tuple | list) else (value,):
+            if number is not None and not least <= number <= most:
+                raise ConfigError(f"{prefix}{name}={value} must lie between {least:g} and {most:g}.")
+
+
+def check_numbers(config: Any, prefix: str = "") -> None:
+    """Refuse numbers that no computation can use, in a config and in those within it: infinite, or beyond 64 bits."""
+    if is_dataclass(config):
+        for item in fields(config):
+            check_numbers(getattr(config, item.name), f"{prefix}.{item.name}" if prefix else item.name)
+    elif isinstance(config, Mapping):
+        for name, value in config.items():
+            check_numbers(value, f"{prefix}.{name}")
+    elif isinstance(config, list | tuple):
+        for value in config:
+            check_numbers(value, prefix)
+    elif isinstance(config, float) and not math.isfinite(config):
+        raise ConfigError(f"{prefix}={config} must be a finite number.")
+    elif isinstance(config, int) and abs(config) > LARGEST_WHOLE:
+        raise ConfigError(f"{prefix} must be a whole number of at most 64 bits; it has {config.bit_length()}.")
 
 
 def check_probability(config: Any, *names: str) -> None:

@@ -3,15 +3,15 @@
 import argparse
 import re
 from collections.abc import Mapping, Set
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from jsonargparse import ArgumentParser, set_parsing_settings
 
-from somamba.errors import ConfigError
-from somamba.options import modern
+from somamba.errors import ConfigError, SomambaError
+from somamba.options import check_numbers, modern
 from somamba.registry import did_you_mean
 
 T = TypeVar("T")
@@ -31,7 +31,9 @@ def refusal(source: object, error: Exception, parser: ArgumentParser) -> ConfigE
         error: What the parser raised.
         parser: The parser.
     """
-    text, fields = str(error), {action.dest for action in parser._actions}
+    # What a nested config says is the reason; the parser wraps it in what it tried besides.
+    text = str(error.__cause__ if isinstance(error.__cause__, SomambaError) else error)
+    fields = {action.dest for action in parser._actions}
     if found := re.search(r"unrecognized arguments: --([\w.-]+)", text):
         hint = did_you_mean(f"--{found[1]}", [f"--{name}" for name in fields]).replace("_", "-")
         return ConfigError(f"{source}: There is no option --{found[1].replace('_', '-')}.{hint}")
@@ -56,12 +58,37 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
         values: Fields by name, nested configs as nested tables.
         source: Where the values come from, for the message.
     """
+    check_tables(type(default), values, source=source)
     parser = parser_for("somamba")
     add_config(parser, default)
     try:
-        return type(default)(**vars(parser.instantiate(parser.parse_object(modern(default, values)))))
-    except (argparse.ArgumentError, TypeError) as error:
+        config = type(default)(**vars(parser.instantiate(parser.parse_object(modern(default, values)))))
+    except (argparse.ArgumentError, TypeError, ValueError) as error:
         raise refusal(source, error, parser) from None
+    try:
+        check_numbers(config)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    return config
+
+
+def check_tables(kind: type, values: Any, *, source: str, prefix: str = "") -> None:
+    """Refuse anything but a table where a config holds another config: a text there would be opened as a file.
+
+    Args:
+        kind: Class of the config.
+        values: Plain values for it.
+        source: Where the values come from, for the message.
+        prefix: Name of the config within the outer one, with a dot.
+    """
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{source}: {prefix[:-1] or 'the settings'} must be a table of fields, got {values!r:.80}.")
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        hint = hints.get(name) if isinstance(name, str) else None
+        nested = next((p for p in (hint, *get_args(hint)) if isinstance(p, type) and is_dataclass(p)), None)
+        if nested is not None and value is not None:
+            check_tables(nested, value, source=source, prefix=f"{prefix}{name}.")
 
 
 def to_plain(config: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 from somamba.cli import evaluate, table, train
+from somamba.data.config import DataConfig
+from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError, InputError
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.results.journal import read_journal
@@ -148,3 +150,18 @@ def test_torchrun_takes_no_option_of_ours_for_its_own(capsys):
         ours = set(re.findall(r"--[\w.-]+", capsys.readouterr().out.split("examples:")[-1].split("\n\n", 1)[1]))
         assert len(ours) > 5
         assert not [(option, own) for option in ours - {"--help"} for own in theirs if own.startswith(option)]
+
+
+def test_a_dry_run_does_not_name_one_mask_where_many_are_drawn():
+    variety = Variety(acceleration=(3, 8))
+    brain = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", variety=variety)
+    drawn = DataConfig(dataset="m4raw", protocol="raw", acceleration=6)
+    assert train._masks(brain) == "equispaced and random masks drawn for every slice, x3 to x8"
+    assert train._masks(drawn) == f"{drawn.mask_kind} masks drawn for every slice, x6"
+    assert train._masks(DataConfig()) == "golden-radial mask, x4"
+
+
+def test_a_grid_is_sent_to_sweep(tmp_path):
+    (tmp_path / "grid.yaml").write_text("base: x.yaml\nruns: [{name: a}]\n")
+    with pytest.raises(ConfigError, match=r"is a grid .*somamba sweep .*grid\.yaml"):
+        train.parse([str(tmp_path / "grid.yaml")])

@@ -1,6 +1,7 @@
 """A checkpoint comes back as it was, or not at all."""
 
 import hashlib
+import os
 import random
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from somamba.inference.checkpoint import (
     read_checkpoint,
     read_config,
     save_checkpoint,
+    seal,
     weights_digest,
 )
 
@@ -178,3 +180,67 @@ def test_the_digest_names_the_numbers():
     assert weights_digest(network().state_dict()) == weights_digest(network().state_dict())
     assert weights_digest(network().state_dict()) != weights_digest(network(seed=1).state_dict())
     assert weights_digest({}) == ""
+
+
+@pytest.fixture
+def released(tmp_path):
+    """A checkpoint with a card and a journal that its sums name."""
+    save_checkpoint(tmp_path / "x", Checkpoint({"w": torch.ones(2)}, {"a": 1}))
+    (tmp_path / "x" / "README.md").write_text("A card.")
+    (tmp_path / "x" / "journal.jsonl").write_text("{}")
+    seal(tmp_path / "x")
+    return tmp_path / "x"
+
+
+@pytest.mark.parametrize("name", ["README.md", "journal.jsonl"])
+def test_a_changed_card_or_journal_of_released_weights_is_noticed(released, name):
+    assert read_checkpoint(released).config == {"a": 1}
+    assert name in (released / "SHA256SUMS").read_text()
+    (released / name).write_text("Something else.")
+    with pytest.raises(InputError, match=f"SHA-256 of {name} differs"):
+        read_checkpoint(released)
+    seal(released)
+    read_checkpoint(released)
+
+
+def test_sealing_does_not_bless_damaged_weights(released):
+    content = bytearray((released / "model.safetensors").read_bytes())
+    content[-1] ^= 1
+    (released / "model.safetensors").write_bytes(content)
+    with pytest.raises(InputError, match=r"SHA-256 of model\.safetensors differs"):
+        seal(released)
+
+
+@pytest.mark.parametrize("name", ["SHA256SUMS", "config.yaml", "model.safetensors"])
+def test_a_pipe_in_a_checkpoint_is_not_waited_for(released, name):
+    (released / name).unlink()
+    os.mkfifo(released / name)
+    with pytest.raises(InputError, match=r"named pipe|not a checkpoint"):
+        read_checkpoint(released)
+
+
+def resummed(folder, **files):
+    """Exchange files of a checkpoint and name their new sums, as an attacker would."""
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_bytes(content)
+    names = [line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
+    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    (folder / "SHA256SUMS").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("content", [b"[1, 2]", b"7", b"[" * 100_000, b'{"a": ', b"\xff"])
+def test_a_mistyped_training_record_is_refused(tmp_path, content):
+    save_checkpoint(tmp_path / "x", Checkpoint({}, {"a": 1}, TrainingState({}, {"step": 1})))
+    resummed(tmp_path / "x", training__json=content)
+    with pytest.raises(InputError, match="not a checkpoint of somamba"):
+        read_checkpoint(tmp_path / "x")
+
+
+def test_a_config_that_is_a_bomb_is_refused(tmp_path):
+    save_checkpoint(tmp_path / "x", Checkpoint({}, {"a": 1}))
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdef", "bcdefg", strict=True)
+    )
+    resummed(tmp_path / "x", config__yaml=bomb.encode())
+    with pytest.raises(InputError, match="more than 10,000 values"):
+        read_checkpoint(tmp_path / "x")

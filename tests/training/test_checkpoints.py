@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from somamba.errors import InputError
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.training.checkpoints import load_optimiser, optimiser_tensors, resume_run
+from somamba.inference.checkpoint import Checkpoint, TrainingState, save_checkpoint
+from somamba.training.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run
 from somamba.training.recipe import recorded
 from training.tiny import tiny_recipe
 
@@ -48,3 +48,18 @@ def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
     save_checkpoint(tmp_path / "best", Checkpoint(model.state_dict(), {"recipe": recorded(recipe)}))
     with pytest.raises(InputError, match="weights only"):
         resume_run(tmp_path / "best", model, optimiser, None, recipe, {})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"step": "3"}, {"step": -1}, {"step": 1.5}, {"step": True}, {"best": "x"}, {"scores": [1]}, {"seconds": None}],
+)
+def test_a_progress_of_other_types_is_refused(values):
+    with pytest.raises(InputError, match=f"damaged: training.json has {next(iter(values))}="):
+        progress_of(TrainingState({}, values), source="x")
+
+
+def test_a_progress_with_fields_of_another_version_is_refused():
+    with pytest.raises(InputError, match="another version"):
+        progress_of(TrainingState({}, {"pace": 1}), source="x")
+    assert progress_of(TrainingState({}, {"step": 3, "best": None, "scores": {"psnr": 30.5}}), source="x").step == 3

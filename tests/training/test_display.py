@@ -69,3 +69,11 @@ def test_a_terminal_keeps_validations_above_the_bar():
 )
 def test_durations_are_said_as_people_say_them(seconds, text):
     assert duration(seconds) == text
+
+
+def test_preparing_cases_is_told_if_it_takes_long_and_not_otherwise():
+    event = {"event": "prepare", "step": 0, "cases": "training", "done": 3, "count": 80}
+    for every, told in ((0.0, ["preparing training cases 3/80"]), (30.0, [])):
+        lines = []
+        plain_display(lines.append, every=every)(event)
+        assert lines == told

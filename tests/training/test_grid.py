@@ -72,7 +72,7 @@ def test_options_come_after_everything(tmp_path):
         ("base: base.yaml\nruns: [{name: a, minutes: 3}]", "run 'a': the budget is one for all"),
         ("base: base.yaml\nshared: {minutes: 3}\nruns: [{name: a}]", "other than minutes"),
         ("base: base.yaml\nshared: [seed]\nruns: [{name: a}]", "shared must be a table"),
-        ("base: base.yaml\nruns: [{name: a, sed: 3}]", r"run 'a': .*base\.yaml: Option 'sed'"),
+        ("base: base.yaml\nruns: [{name: a, sed: 3}]", r"run 'a': .*base\.yaml: There is no field 'sed'"),
         ("base: base.yaml\nruns: [{name: a, network: {goups: 3}}]", "run 'a': .*goups"),
         ("base: base.yaml\nruns: [{name: a, model: so_manba}]", "run 'a': No model is named 'so_manba'. Did you mean"),
         ("base: base.yaml\nminutes: 0\nruns: [{name: a}]", "run 'a': minutes=0"),

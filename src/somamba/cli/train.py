@@ -8,6 +8,7 @@ from pathlib import Path
 
 from somamba.cli.output import make_console, say
 from somamba.cli.parsers.train import parser
+from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.runtime.processes import announced_rank
@@ -84,7 +85,7 @@ def describe(recipe: Recipe) -> str:
         "model": f"{recipe.model}, {cost.parameters:,} parameters",
         "cost": f"{cost.module / 1e9:.1f} G MACs a slice as the paper counts, {cost.all / 1e9:.1f} G in all products, "
         f"{(cost.scan + cost.fft) / 1e9:.1f} G in scan and FFT",
-        "data": f"{data.dataset}, protocol {data.protocol}, {data.mask_kind} mask, x{data.acceleration:g}, "
+        "data": f"{data.dataset}, protocol {data.protocol}, {_masks(data)}, "
         f"slices {' x '.join(map(str, found.shape))} (coils, y, x)",
         "training": f"{found.training_cases} cases, {found.training_slices} slices",
         "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations} times",
@@ -96,6 +97,16 @@ def describe(recipe: Recipe) -> str:
     }
     width = max(map(len, lines))
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+
+
+def _masks(data: DataConfig) -> str:
+    """Which masks measure the slices."""
+    if data.variety is not None:
+        low, high = data.variety.acceleration
+        return f"{' and '.join(data.variety.masks)} masks drawn for every slice, x{low:g} to x{high:g}"
+    if data.draws_masks:
+        return f"{data.mask_kind} masks drawn for every slice, x{data.acceleration:g}"
+    return f"{data.mask_kind} mask, x{data.acceleration:g}"
 
 
 def _steps(found: Preview, recipe: Recipe) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from somamba.data.catalog import DATASETS, Dataset
 from somamba.data.simulation.augmentation_config import Variety
 from somamba.errors import ConfigError
+from somamba.options import LARGEST_WHOLE, check_between
 from somamba.physics.masks import CENTER_SHARE, MASKS
 
 
@@ -51,6 +52,10 @@ class DataConfig:
         _ = self.entry, MASKS[self.mask_kind]
         if not (math.isfinite(self.acceleration) and self.acceleration >= 1):
             raise ConfigError(f"acceleration={self.acceleration} must be at least 1.")
+        check_between(self, acceleration=(1, 1024), size=(1, LARGEST_IMAGE), n_coils=(1, 1024), seed=(0, LARGEST_WHOLE))
+        for name, value in self.mask_options.items():
+            if not -LARGEST_IMAGE * 16 <= value <= LARGEST_IMAGE * 16:
+                raise ConfigError(f"mask_options.{name}={value} is more than an image has lines.")
         if self.size is not None and min(self.size) < 8:
             raise ConfigError(f"size={self.size}: images need at least 8 rows and columns.")
         if self.n_coils < 1:
@@ -141,6 +146,9 @@ class DataConfig:
             "variety": None if self.variety is None else asdict(self.variety),
         }
 
+
+LARGEST_IMAGE = 4096
+"""Most rows or columns of an image."""
 
 PREPARATION = 1
 """To be raised whenever prepared slices change for equal settings: it makes old caches invalid."""

@@ -4,6 +4,8 @@
     config.yaml           full recipe, protocol, mask digest, commit and versions
     training.safetensors  optimiser, only if training is to go on
     training.json         step and running numbers, likewise
+    README.md             card of released weights
+    journal.jsonl         events of the training that made them
     SHA256SUMS            as ``sha256sum --check`` reads it
 
 It is written and replaced whole (`somamba.durable`). Reading checks every byte before any is used.
@@ -23,13 +25,17 @@ import yaml  # type: ignore[import-untyped]
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from somamba.durable import current, replace_folder
+from somamba.bounded_yaml import load_yaml
+from somamba.durable import current, replace_file, replace_folder
 from somamba.errors import InputError
+from somamba.regular_files import read_regular
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
 TENSORS, VALUES = "training.safetensors", "training.json"
 PARTS = (WEIGHTS, CONFIG, TENSORS, VALUES)
-LINE = re.compile(r"[0-9a-f]{64}  ([a-z.]+)")
+RELEASED = ("README.md", "journal.jsonl")
+"""What released weights have besides, named in SHA256SUMS since these exist; older ones do not name them."""
+LINE = re.compile(r"[0-9a-f]{64}  ([A-Za-z.]+)")
 
 
 @dataclass(frozen=True)
@@ -63,20 +69,20 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """OnSlice whether there is a checkpoint to read."""
+    """Tell whether there is a checkpoint to read."""
     return (current(folder) / SUMS).is_file()
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
     """Read a checkpoint and check every byte of it against its SHA-256."""
-    files = _read_files(folder, PARTS)
+    files = _read_files(folder, (*PARTS, *RELEASED))
     config = _config(folder, files)
     try:
         weights = safetensors.torch.load(files[WEIGHTS])
         training = None
         if VALUES in files and TENSORS in files:
-            training = TrainingState(safetensors.torch.load(files[TENSORS]), json.loads(files[VALUES]))
-    except (SafetensorError, ValueError) as error:
+            training = TrainingState(safetensors.torch.load(files[TENSORS]), _values(files[VALUES]))
+    except (SafetensorError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
     return Checkpoint(weights, config, training)
 
@@ -105,9 +111,22 @@ def weights_digest(weights: Mapping[str, Tensor]) -> str:
     return hashlib.sha256(_to_bytes(weights)).hexdigest()[:16] if weights else ""
 
 
+def seal(folder: Path) -> None:
+    """Name the card and the journal that were put into the folder of a checkpoint in its SHA256SUMS."""
+    files = _read_files(folder, (*PARTS, *RELEASED), renewed=RELEASED)
+    replace_file(folder / SUMS, _sums(files))
+
+
+def _values(content: bytes) -> dict[str, Any]:
+    values = json.loads(content)
+    if not isinstance(values, dict):
+        raise ValueError(f"{VALUES} must hold a table, it holds {type(values).__name__}")
+    return values
+
+
 def _config(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     try:
-        config = yaml.safe_load(files[CONFIG])
+        config = load_yaml(files[CONFIG])
     except yaml.YAMLError as error:
         raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
     if not isinstance(config, dict):
@@ -115,19 +134,24 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
     return config
 
 
-def _read_files(folder: Path, wanted: Sequence[str]) -> dict[str, bytes]:
+def _read_files(folder: Path, wanted: Sequence[str], *, renewed: Sequence[str] = ()) -> dict[str, bytes]:
+    """The content of files of a checkpoint, checked against its SHA-256; those renewed are read as they are."""
     place = current(folder)
     if not (place / SUMS).is_file():
         raise InputError(
             f"{folder} is not a checkpoint: it has no {SUMS}. A checkpoint is a folder such as runs/x/best."
         )
-    sums = (place / SUMS).read_bytes()
+    try:
+        sums = read_regular(place / SUMS, most=10_000)
+    except OSError as error:
+        raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
     found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
     lines = {match[1]: f"{match[0]}\n".encode() for match in found if match}
-    if None in found or not {WEIGHTS, CONFIG} <= lines.keys() <= set(PARTS):
+    if None in found or not {WEIGHTS, CONFIG} <= lines.keys() <= {*PARTS, *RELEASED}:
         raise InputError(f"{folder / SUMS} is damaged: it must name {WEIGHTS} and {CONFIG}, each with its SHA-256.")
     try:
-        files = {name: (place / name).read_bytes() for name in lines if name in wanted}
+        files = {name: read_regular(place / name) for name in lines if name in wanted and name not in renewed}
+        added = {name: read_regular(place / name) for name in renewed if (place / name).exists()}
     except OSError as error:
         raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
     true = {name: _sums({name: data}) for name, data in files.items()}
@@ -137,7 +161,7 @@ def _read_files(folder: Path, wanted: Sequence[str]) -> dict[str, bytes]:
             f"{folder} is damaged: SHA-256 of {', '.join(bad) or SUMS} differs. Copy it again; if it was read while it "
             "was being written, try again."
         )
-    return files
+    return files | added
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
 from somamba.inference.checkpoint import has_checkpoint, load_weights, read_checkpoint, weights_digest
 from somamba.models.base import Reconstructor
-from somamba.models.zoo import MODELS
+from somamba.models.bounded import NetworkSizeError, at_most
+from somamba.models.zoo import MODELS, Entry
 from somamba.registry import did_you_mean
 from somamba.settings import from_plain
 
@@ -66,6 +69,19 @@ class Trained:
         return None if recipe is None else from_plain(DataConfig(), recipe["data"], source=f"{source}, data")
 
 
+def _build(entry: Entry, network: Any, weights: Mapping[str, Tensor], *, source: str) -> Reconstructor:
+    """Build the network of a checkpoint, which is refused as soon as it is larger than the weights that are there."""
+    numbers = sum(weight.numel() for weight in weights.values())
+    try:
+        with at_most(numbers, len(weights), source=source):
+            return entry.build(network)
+    except NetworkSizeError:
+        raise InputError(
+            f"{source} does not fit the model: config.yaml asks for a larger network than its {len(weights):,} tensors "
+            f"of {numbers:,} weights."
+        ) from None
+
+
 def open_model(source: str) -> Trained:
     """Open a checkpoint folder, or build a model that has no weights by its name (``zero_filled``).
 
@@ -78,7 +94,8 @@ def open_model(source: str) -> Trained:
         if not isinstance(recipe, Mapping) or not isinstance(recipe.get("model"), str):
             raise InputError(f"{source}: config.yaml does not say which model the weights belong to.")
         entry = MODELS[recipe["model"]]
-        model = entry.build(from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network"))
+        network = from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network")
+        model = _build(entry, network, checkpoint.weights, source=source)
         load_weights(model, checkpoint.weights, source=source)
         return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config, source)
     if source not in MODELS:

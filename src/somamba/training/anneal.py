@@ -62,7 +62,7 @@ def begin_annealing(
     if has_checkpoint(folder / "last"):
         if not resume:
             raise InputError(f"{folder} holds a run already: --resume goes on with it, --output FOLDER starts another.")
-        recipe = _recipe(folder, read_config(folder / "last")["recipe"], overrides)
+        recipe = _recipe(folder, read_config(folder / "last").get("recipe", {}), overrides)
         if recipe.anneal is None or recipe.anneal.epochs != epochs:
             raise ConfigError(f"{folder} is not a run that is annealed over {epochs:g} epochs; give another --output.")
         return recipe
@@ -70,7 +70,7 @@ def begin_annealing(
     if found.training is None:
         raise InputError(f"{run / 'last'} holds weights only; a run that can go on is needed.")
     progress = progress_of(found.training, source=str(run))
-    recipe = _recipe(run, found.config["recipe"], overrides)
+    recipe = _recipe(run, found.config.get("recipe", {}), overrides)
     if recipe.anneal is not None:
         raise ConfigError(f"{run} is annealed already.")
     recipe = replace(recipe, anneal=Anneal(step=progress.step, epochs=epochs))
@@ -97,7 +97,9 @@ def _copy(run: Path, found: Checkpoint, recipe: Recipe, folder: Path) -> None:
 
 def _recipe(folder: Path, record: Mapping[str, Any], overrides: Sequence[str]) -> Recipe:
     """The recorded recipe on this machine; a time limit was meant for the session that recorded it."""
-    machine = {**(record.get("machine") or {}), "max_minutes": None}
+    if not isinstance(record, Mapping) or not isinstance(record.get("machine", {}), Mapping):
+        raise InputError(f"{folder}: config.yaml does not hold the recipe of a run.")
+    machine = {**record.get("machine", {}), "max_minutes": None}
     recipe = recipe_from_plain({**record, "machine": machine}, overrides, source=str(folder))
     if changes := differences(recipe, record, source=str(folder)):
         differing = "; ".join(changes[:4])

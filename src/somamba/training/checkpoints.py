@@ -5,9 +5,10 @@
 """
 
 import logging
+import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,7 +117,7 @@ def resume_run(
     found = read_checkpoint(folder)
     if found.training is None:
         raise InputError(f"{folder} holds weights only; training goes on from the folder 'last' of a run.")
-    if changes := differences(recipe, found.config["recipe"], source=str(folder), may_grow=True):
+    if changes := differences(recipe, found.config.get("recipe", {}), source=str(folder), may_grow=True):
         raise ConfigError(
             f"{folder} was made with another recipe ({'; '.join(changes[:4])}). Resume with the same one, or start a "
             "new run with --output."
@@ -137,11 +138,24 @@ def resume_run(
 
 
 def progress_of(training: TrainingState, *, source: str) -> Progress:
-    """The progress that a checkpoint recorded."""
-    try:
-        return Progress(**training.values)
-    except TypeError as error:
-        raise InputError(f"{source} was written by another version of somamba: {error}") from None
+    """The progress that a checkpoint recorded; a field of another type is refused."""
+    known = {item.name: getattr(Progress(), item.name) for item in fields(Progress)}
+    for name, value in training.values.items():
+        if name not in known:
+            raise InputError(f"{source} was written by another version of somamba: {name!r} is not known.")
+        if not _fits(value, known[name]):
+            raise InputError(f"{source} is damaged: training.json has {name}={value!r:.80}.")
+    return Progress(**training.values)
+
+
+def _fits(value: Any, default: Any) -> bool:
+    """Whether a value can stand in the place of this default: a table of numbers, a count, a number or none."""
+    if isinstance(default, Mapping):
+        return isinstance(value, Mapping) and all(_fits(item, 0.0) for item in value.values())
+    if default is None and value is None:
+        return True
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number and (not isinstance(default, int) or (isinstance(value, int) and value >= 0))
 
 
 def start_from(folder: Path, model: nn.Module) -> dict[str, Any]:

@@ -18,13 +18,17 @@ class Pace:
         self.step = self.first = 0
         self.best: float | None = None
         self._start: Event = {}
+        self._prepared: Event = {}
         self._last: Event = {}
         self._scores: Event = {}
         self._step_seconds = 0.0
         self._validation_seconds = 0.0
 
     def hear(self, event: Event) -> None:
-        """Take note of an event of the journal."""
+        """Take note of an event."""
+        if event["event"] == "prepare":
+            self._prepared = event
+            return
         self.step = event["step"]
         if event["event"] == "start":
             self._start, self.first, self.best = event, event["step"], event["best"]
@@ -64,7 +68,8 @@ class Pace:
     def line(self) -> str:
         """Epoch, step, loss, PSNR, slices a second and time left."""
         if not self._start:
-            return "starting"
+            done = self._prepared
+            return f"preparing {done['cases']} cases {done['done']}/{done['count']}" if done else "starting"
         epoch, of_epochs, of_steps = self.step / self._start["steps_per_epoch"], "", ""
         if not self._start["timed"]:
             of_epochs, of_steps = f"/{self.length // self._start['steps_per_epoch']}", f"/{self.length}"
@@ -93,11 +98,17 @@ def duration(seconds: float) -> str:
 
 def plain_display(write: Callable[[str], object], *, every: float = 30.0) -> Listener:
     """A listener that writes a line at start, first step, every validation and end, and every so many seconds."""
-    pace, written = Pace(), -float("inf")
+    pace, written = Pace(), time.monotonic()
 
     def hear(event: Event) -> None:
         nonlocal written
         pace.hear(event)
+        if event["event"] == "prepare":
+            # Prepared cases are opened in no time; only those that are prepared now are worth a line.
+            if time.monotonic() - written > min(every, 5.0):
+                written = time.monotonic()
+                write(pace.line())
+            return
         if event["event"] != "step" or pace.step == pace.first + 1 or time.monotonic() - written > every:
             written = time.monotonic()
             end = f"  {event['reason']}" if event["event"] == "stop" else ""
@@ -116,7 +127,8 @@ def live_display(console: Console) -> Iterator[Listener]:
 
         def hear(event: Event) -> None:
             pace.hear(event)
-            progress.update(task, completed=pace.place, total=pace.length, description=pace.line())
+            total = pace.length or None
+            progress.update(task, completed=pace.place, total=total, description=pace.line())
             if event["event"] == "validation":
                 progress.console.print(pace.line())
 

@@ -7,7 +7,7 @@ follows the clock. Resuming goes on counting its seconds, but a second run takes
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
+from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS
 from somamba.results.journal import JOURNAL
 from somamba.runtime.lock import locked
@@ -65,7 +66,8 @@ def fit(
     """
     with joined(recipe.machine.device) as world:
         use_threads(recipe.machine.threads)
-        training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
+        training = open_slices(recipe.data, "train", on_case=_told("training", tell))
+        validation = open_slices(recipe.data, "val", on_case=_told("validation", tell))
         validation = spread_cases(validation, recipe.validation_cases)
         model = build_model(recipe)
         return train(
@@ -73,10 +75,16 @@ def fit(
         )
 
 
+def _told(cases: str, tell: Listener) -> Callable[[int, int], None]:
+    """Pass on how many cases are prepared: the first time on a machine that takes minutes."""
+    return lambda done, count: tell({"event": "prepare", "step": 0, "cases": cases, "done": done, "count": count})
+
+
 def build_model(recipe: Recipe) -> Reconstructor:
     """The model of a recipe, with the initial weights its seed names."""
     torch.manual_seed(recipe.seed)
-    model = MODELS[recipe.model].build(recipe.network)
+    with at_most(source=f"model={recipe.model!r}"):
+        model = MODELS[recipe.model].build(recipe.network)
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ConfigError(f"model={recipe.model!r} has nothing to learn.")
     return model

@@ -14,14 +14,19 @@ from typing import Any, Literal
 import yaml  # type: ignore[import-untyped]
 from jsonargparse import ArgumentParser
 
+from somamba.bounded_yaml import MOST_BYTES, load_yaml
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
-from somamba.options import modern
-from somamba.settings import add_config, flat, parser_for, refusal, to_plain
+from somamba.options import LARGEST_WHOLE, check_between, check_numbers, modern
+from somamba.regular_files import read_regular
+from somamba.runtime.threads import MOST_THREADS
+from somamba.settings import add_config, check_tables, flat, parser_for, refusal, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
 LOCAL = ("path", "cache")
+LARGEST_BATCH = 1 << 16
+"""Most slices of a step; more never fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +61,8 @@ class Optimiser:
         for name, value in positive.items():
             if not value > 0:
                 raise ConfigError(f"optimiser.{name}={value} must be positive.")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ConfigError(f"optimiser.betas={self.betas} must lie between 0 and below 1, such as (0.9, 0.999).")
         if not (self.warmup_epochs >= 0 and self.weight_decay >= 0 and 0 <= self.final_rate <= self.learning_rate):
             raise ConfigError(
                 "optimiser: warmup_epochs and weight_decay must not be negative, and final_rate must lie between 0 and "
@@ -105,6 +112,7 @@ class Machine:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"machine.{name}={value} must be positive.")
+        check_between(self, "machine.", threads=(1, MOST_THREADS), workers=(0, 1024), micro_batch=(1, LARGEST_BATCH))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +170,7 @@ class Recipe:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ConfigError(f"{name}={value} must be positive.")
+        check_between(self, epochs=(1, 10**6), batch_size=(1, LARGEST_BATCH), seed=(0, LARGEST_WHOLE))
         if not self.optimiser.warmup_epochs < self.epochs:
             raise ConfigError(
                 f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} leaves nothing of epochs={self.epochs}; "
@@ -195,10 +204,11 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
         overrides: Options such as ``--optimiser.learning_rate=1e-4``; they come last.
         changes: Tables like that of the file, whose values replace the file's, those of later ones first.
     """
+    table = read_yaml(path)
+    if {"base", "runs"} <= table.keys():
+        raise ConfigError(f"{path} is a grid of several trainings, not a recipe. Train it by: somamba sweep {path}")
     model = asked_model(path, overrides, changes)
-    layers = [yaml.safe_dump(_modern(table, model)) for table in (read_yaml(path), *changes) if table]
-    arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
-    return _parsed(recipe_parser(model), arguments, source=str(path))
+    return _parsed(model, [table, *changes], overrides, source=str(path))
 
 
 def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -227,17 +237,34 @@ def recipe_from_plain(values: Mapping[str, Any], overrides: Sequence[str] = (), 
         overrides: Options such as ``--machine.threads=2``.
         source: Where the record comes from, for messages.
     """
-    model = str(values.get("model", Recipe.model))
-    arguments = ["--config", yaml.safe_dump(_modern(values, model)), *overrides]
-    return _parsed(recipe_parser(model), arguments, source=source)
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{source}: the recipe must be a table of fields, got {values!r:.80}.")
+    return _parsed(str(values.get("model", Recipe.model)), [values], overrides, source=source)
 
 
-def _parsed(parser: ArgumentParser, arguments: Sequence[str], *, source: str) -> Recipe:
+def _parsed(model: str, tables: Sequence[Mapping[str, Any]], overrides: Sequence[str], *, source: str) -> Recipe:
+    """A recipe for one model from tables, of which later ones come first, and options, which come before all."""
+    parser = recipe_parser(model)
+    for table in tables:
+        # The parser would open a file that is named by ``config``, or by a text in the place of a table.
+        check_tables(Recipe, {**table, "network": None}, source=source)
+        check_tables(type(MODELS[model].config), table.get("network") or {}, source=source, prefix="network.")
+        if "config" in table:
+            raise ConfigError(f"{source}: There is no field 'config'.")
+    if any(word.partition("=")[0] == "--config" for word in overrides):
+        raise ConfigError(f"{source}: There is no option --config; the recipe is the first argument.")
+    layers = [yaml.safe_dump(_modern(table, model)) for table in tables if table]
+    arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
     try:
-        values = vars(parser.instantiate(parser.parse_args(list(arguments))))
-    except (argparse.ArgumentError, TypeError) as error:
+        values = vars(parser.instantiate(parser.parse_args(arguments)))
+    except (argparse.ArgumentError, TypeError, ValueError) as error:
         raise refusal(source, error, parser) from None
-    return Recipe(**{name: value for name, value in values.items() if name != "config"})
+    recipe = Recipe(**{name: value for name, value in values.items() if name != "config"})
+    try:
+        check_numbers(recipe)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    return recipe
 
 
 def recorded(recipe: Recipe) -> dict[str, Any]:
@@ -265,9 +292,9 @@ def differences(recipe: Recipe, record: Mapping[str, Any], *, source: str, may_g
 def read_yaml(path: Path) -> dict[str, Any]:
     """The table of settings that a YAML file holds."""
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read as a recipe: {error}") from None
+        values = load_yaml(read_regular(path, most=MOST_BYTES))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read as a recipe: {getattr(error, 'strerror', None) or error}") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must hold a table of settings, it holds {type(values).__name__}.")
     return values

@@ -55,7 +55,7 @@ def run_status(run: Run) -> RunStatus:
     place = run.folder / ("best" if finished else "last")
     if not has_checkpoint(place):
         return RunStatus()
-    record = read_config(place)["recipe"]
+    record = read_config(place).get("recipe", {})
     if changes := differences(run.recipe, record, source=str(place), may_grow=not finished):
         raise ConfigError(
             f"{run.folder} holds a run of another recipe ({'; '.join(changes[:4])}). Give another --output, or move "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from somamba.errors import ConfigError
-from somamba.options import check_words
+from somamba.options import check_between, check_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,5 +48,7 @@ class Variety:
         for name in ("scalp", "padded", "folded"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"variety.{name}={getattr(self, name)} is a share of the slices, 0 to 1.")
+        check_between(self, "variety.", acceleration=(1, 1024), coils=(1, 1024), size=(32, 4096), compressed=(1, 1024))
+        check_between(self, "variety.", calibration=(1, 4096), snr=(1e-6, 1e12))
         if self.compressed < 1:
             raise ConfigError(f"variety.compressed={self.compressed}; at least 1 coil remains.")
