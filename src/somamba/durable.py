@@ -3,8 +3,8 @@
 Contents go to a hidden sibling, are flushed to the disk, and get their name by a rename. A folder cannot be renamed
 onto another, so the old one steps aside first; `current` finds it there when a kill falls between the two renames.
 
-Where several processes may write the same name at once (``shared``), as when a job is repeated although its first
-worker is not quite dead, every process has a sibling of its own; whoever is first wins.
+If several processes may write the same name at once (``shared``), as when a job is repeated although its first worker
+is not quite dead, every process has a sibling of its own, and the first to finish wins.
 """
 
 import errno
@@ -23,19 +23,31 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PIECE = 1 << 20
 
 
-def replace_file(path: Path, content: bytes, *, shared: bool = False) -> None:
-    """Give a file new content in one step."""
+def replace_file(path: Path, *content: bytes | memoryview, shared: bool = False) -> None:
+    """Give a file new content in one step.
+
+    Args:
+        path: The file.
+        content: Its new bytes; several parts are written one after the other.
+        shared: Whether other processes may write the same file at the same time.
+    """
     new = _sibling(path, _role(shared))
-    with _explained(path, len(content), new):
+    with _explained(path, sum(memoryview(part).nbytes for part in content), new):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(new, content)
+        _write(new, *content)
         new.rename(path)
         flush_folder(path.parent)
         _remove_left_over(path, shared)
 
 
 def replace_folder(folder: Path, files: Mapping[str, bytes], *, shared: bool = False) -> None:
-    """Give a folder new files in one step; whatever it held before is gone."""
+    """Give a folder new files in one step; whatever it held before is gone.
+
+    Args:
+        folder: The folder.
+        files: The content of its files by name.
+        shared: Whether other processes may write the same folder at the same time.
+    """
     new, old = _sibling(folder, _role(shared)), _sibling(folder, "old")
     with _explained(folder, sum(map(len, files.values())), new):
         _undo_half_swap(folder, old)
@@ -60,12 +72,13 @@ def current(folder: Path) -> Path:
     return old if old.is_dir() and not folder.exists() else folder
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, *content: bytes | memoryview) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     try:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(handle, left[:PIECE]) :]
+        for part in content:
+            left = memoryview(part).cast("B")
+            while left:
+                left = left[os.write(handle, left[:PIECE]) :]
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -98,8 +111,11 @@ def _remove_left_over(path: Path, shared: bool) -> None:
 
 
 def _remove(folder: Path) -> None:
-    if folder.exists():
+    if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder)
+    elif folder.exists():
+        # Something else under the name of a folder, such as a FIFO, which rmtree would wait for.
+        folder.unlink()
 
 
 def _sibling(path: Path, role: str) -> Path:

@@ -6,8 +6,8 @@ What is refused is an `OSError` with a plain `strerror`, so that callers report 
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 KINDS = {
     stat.S_IFIFO: "a named pipe (FIFO)",
@@ -22,7 +22,7 @@ def check_regular(path: str | Path) -> os.stat_result:
     return _checked(Path(path).stat(), path)
 
 
-def open_regular(path: str | Path) -> BinaryIO:
+def open_regular(path: str | Path) -> BufferedReader:
     """Open a regular file for reading; return at once, with an `OSError`, if it is anything else."""
     check_regular(path)
     # The file may have been exchanged since it was checked: O_NONBLOCK keeps the opening of a FIFO from waiting for a

@@ -75,14 +75,55 @@ def test_a_moved_dataset_keeps_its_prepared_slices(config, entry, monkeypatch):
     assert prepared_case(split_entries("acdc", moved, "train")[0], config) == first
 
 
-@pytest.mark.parametrize("damage", [lambda content: content[: len(content) // 2], lambda _: b"", lambda c: b"x" + c])
-def test_damaged_entries_are_made_anew(config, entry, damage):
+def flipped(content):
+    """One bit of the last value is wrong."""
+    return content[:-2] + bytes([content[-2] ^ 1]) + content[-1:]
+
+
+def other_slices(content):
+    return content.replace(b'"slices": [\n  0,', b'"slices": [\n  9,')
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[: len(content) // 2], lambda _: b"", lambda c: b"x" + c, flipped]
+)
+@pytest.mark.parametrize("suffix", [".npy", ".json"])
+def test_damaged_slices_are_prepared_again_and_said(config, entry, damage, suffix, caplog):
     first = prepared_case(entry, config)
-    for path in (first.path, first.path.with_suffix(".json")):
-        sound = path.read_bytes()
-        path.write_bytes(damage(sound))
-        assert prepared_case(entry, config) == first
-        assert path.read_bytes() == sound
+    path = first.path.with_suffix(suffix)
+    sound = path.read_bytes()
+    path.write_bytes(damage(sound))
+    assert prepared_case(entry, config) == first
+    assert path.read_bytes() == sound
+    assert f"{first.path} are damaged" in caplog.text
+
+
+def test_a_manifest_that_names_other_slices_is_damaged(config, entry, caplog):
+    first = prepared_case(entry, config)
+    manifest = first.path.with_suffix(".json")
+    sound = manifest.read_bytes()
+    manifest.write_bytes(other_slices(sound))
+    assert manifest.read_bytes() != sound
+    assert prepared_case(entry, config) == first
+    assert "does not have its own digest" in caplog.text
+
+
+def test_slices_are_compared_with_their_digest_once_per_process(config, entry, monkeypatch):
+    first = prepared_case(entry, config)
+    assert prepared_case(entry, config) == first
+    monkeypatch.setattr(cache, "open_regular", no_reading)
+    assert prepared_case(entry, config) == first
+
+
+def test_slices_without_a_digest_are_prepared_again(config, entry, caplog):
+    first = prepared_case(entry, config)
+    manifest = first.path.with_suffix(".json")
+    facts = json.loads(manifest.read_bytes())
+    del facts["sha256"]
+    manifest.write_text(json.dumps(facts))
+    assert prepared_case(entry, config) == first
+    assert "sha256" in json.loads(manifest.read_bytes())
+    assert not caplog.text
 
 
 def test_the_manifest_records_recipe_and_sources(config, entry):
@@ -117,7 +158,7 @@ def test_several_processes_may_prepare_the_same_cases_at_once(config):
         worker.join(timeout=60)
     assert all(worker.exitcode == 0 for worker in workers)
     assert all(one == found[0] for one in found)
-    assert not [name for name in stored(config) if name.endswith(".tmp")]
+    assert not [name for name in stored(config) if name.startswith(".")]
 
 
 def _prepare_with_little_room(config, entry, results):
@@ -142,8 +183,9 @@ def test_a_full_disk_is_said_so_and_leaves_nothing_behind(config, entry):
     worker.start()
     message = results.get(timeout=60)
     worker.join(timeout=60)
-    assert "MiB are free there" in message
-    assert "Set cache:" in message
+    assert "bytes and" in message
+    assert "are free there" in message
+    assert "set cache:" in message
     assert stored(config) == []
     assert prepared_case(entry, config).shape == (4, 16, 16)
 
@@ -158,7 +200,7 @@ def test_what_a_killed_process_left_is_not_mistaken_for_slices(config, entry):
 
 def test_a_cache_that_cannot_be_made_is_said_so(config, entry, tmp_path):
     (tmp_path / "occupied").touch()
-    with pytest.raises(StorageError, match=r"occupied.*Set cache:"):
+    with pytest.raises(StorageError, match=r"occupied.*set cache:"):
         prepared_case(entry, replace(config, cache=str(tmp_path / "occupied")))
 
 

@@ -1,6 +1,5 @@
 """Small files that would take much memory or time if somebody believed what they declare."""
 
-import gzip
 import io
 import struct
 import zipfile
@@ -24,53 +23,81 @@ def npy_header(shape: tuple[int, ...], dtype: str = "<c8", *, by_columns: bool =
     return stream.getvalue()
 
 
-def zeros(size: int, start: bytes = b"") -> "list[bytes]":
-    """A content of many zeros, in pieces."""
-    return [start, *[bytes(1 << 24)] * (size >> 24), bytes(size & ((1 << 24) - 1))]
+def deflated(start: bytes, size: int) -> bytes:
+    """A raw deflate stream of some bytes and many zeros. Packed pieces of zeros are repeated, which takes no time."""
+    piece = 1 << 24
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    head = packer.compress(start) + packer.flush(zlib.Z_FULL_FLUSH)
+    zeros = packer.compress(bytes(piece)) + packer.flush(zlib.Z_FULL_FLUSH)
+    rest = packer.compress(bytes(size % piece)) + packer.flush()
+    return head + zeros * (size // piece) + rest
 
 
-def write_npz(path: Path, shape: tuple[int, ...], compression: int, **options) -> Path:
-    with zipfile.ZipFile(path, "w", compression) as archive, archive.open("kspace.npy", "w", force_zip64=True) as file:
-        for piece in zeros(8 * int(np.prod(shape)), npy_header(shape, **options)):
-            file.write(piece)
+def write_npz(path: Path, name: str, shape: tuple[int, ...], dtype: str = "<c8", **options) -> Path:
+    """Add a deflated member of zeros to an archive."""
+    header = npy_header(shape, dtype, **options)
+    size = np.dtype(dtype).itemsize * int(np.prod(shape))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(f"{name}.npy", deflated(header, size))
+        local = archive.getinfo(f"{name}.npy").header_offset
+    content = bytearray(path.read_bytes())
+    central = content.rindex(b"PK\x01\x02")
+    # The method, 8 for deflate, and the size before packing, in both tables of the archive.
+    for place, method, unpacked in ((local, 8, 22), (central, 10, 24)):
+        content[place + method : place + method + 2] = struct.pack("<H", 8)
+        content[place + unpacked : place + unpacked + 4] = struct.pack("<I", len(header) + size)
+    path.write_bytes(content)
+    return path
+
+
+def write_nifti(
+    path: Path, shape: tuple[int, ...], dtype: type, size: int, offset: int = 352, end: bytes = b""
+) -> Path:
+    """A compressed NIfTI file of a header and so many zeros."""
+    header = nibabel.Nifti1Header()
+    header.set_data_shape(shape)
+    header.set_data_dtype(dtype)
+    header["vox_offset"] = offset
+    gzip_header = b"\x1f\x8b\x08" + bytes(7)
+    path.write_bytes(gzip_header + deflated(header.binaryblock + (end or bytes(4)), size) + bytes(8))
     return path
 
 
 def npz_deflated(folder: Path) -> Path:
-    return write_npz(folder / "deflated.npz", (16, 4, 2048, 1024), zipfile.ZIP_DEFLATED)
+    return write_npz(folder / "deflated.npz", "kspace", (28, 4, 2048, 1024))
 
 
 def npz_one_slice(folder: Path) -> Path:
-    return write_npz(folder / "slice.npz", (32, 2048, 1024), zipfile.ZIP_DEFLATED)
+    return write_npz(folder / "slice.npz", "kspace", (32, 2048, 1024))
 
 
 def npz_by_columns(folder: Path) -> Path:
-    return write_npz(folder / "columns.npz", (8, 4, 1024, 512), zipfile.ZIP_DEFLATED, by_columns=True)
+    return write_npz(folder / "columns.npz", "kspace", (8, 4, 1024, 512), by_columns=True)
 
 
 def npz_lzma(folder: Path) -> Path:
-    return write_npz(folder / "lzma.npz", (4, 4, 2048, 1024), zipfile.ZIP_LZMA)
+    np.save(folder / "a.npy", np.zeros((4, 4, 1024, 512), np.complex64))
+    with zipfile.ZipFile(folder / "lzma.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.write(folder / "a.npy", "kspace.npy")
+    return folder / "lzma.npz"
 
 
 def npz_bzip2(folder: Path) -> Path:
-    return write_npz(folder / "bzip2.npz", (1, 4, 2048, 1024), zipfile.ZIP_BZIP2)
+    np.save(folder / "a.npy", np.zeros((4, 4, 1024, 512), np.complex64))
+    with zipfile.ZipFile(folder / "bzip2.npz", "w", zipfile.ZIP_BZIP2) as archive:
+        archive.write(folder / "a.npy", "kspace.npy")
+    return folder / "bzip2.npz"
 
 
 def npz_largest_read(folder: Path) -> Path:
     """Every slice just as large as one reading may be, in so few bytes."""
-    return write_npz(folder / "largest.npz", (1, 16, 1024, 1024), zipfile.ZIP_DEFLATED)
+    return write_npz(folder / "largest.npz", "kspace", (1, 16, 1024, 1024))
 
 
 def npz_large_mask(folder: Path) -> Path:
     path = folder / "mask.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        kspace = io.BytesIO()
-        np.save(kspace, np.ones((1, 2, 64, 64), np.complex64))
-        archive.writestr("kspace.npy", kspace.getvalue())
-        with archive.open("mask.npy", "w", force_zip64=True) as member:
-            for piece in zeros(2 * GIB, npy_header((2 * GIB,), "|u1")):
-                member.write(piece)
-    return path
+    np.savez(path, kspace=np.ones((1, 2, 64, 64), np.complex64))
+    return write_npz(path, "mask", (2 * GIB,), "|u1")
 
 
 def npz_many_members(folder: Path) -> Path:
@@ -158,9 +185,7 @@ def hdf5_chunk_that_grows(folder: Path) -> Path:
     path = folder / "grows.h5"
     with h5py.File(path, "w") as file:
         dataset = file.create_dataset("kspace", (1, 2, 64, 64), "c8", chunks=(1, 2, 64, 64), compression=9)
-        packer = zlib.compressobj(9)
-        chunk = b"".join(packer.compress(piece) for piece in zeros(2 * GIB)) + packer.flush()
-        dataset.id.write_direct_chunk((0, 0, 0, 0), chunk)
+        dataset.id.write_direct_chunk((0, 0, 0, 0), b"\x78\xda" + deflated(b"", 2 * GIB) + bytes(4))
     return path
 
 
@@ -171,8 +196,10 @@ def hdf5_texts(folder: Path) -> Path:
         file["kspace"] = np.ones((1, 2, 64, 64), np.complex64)
         file.attrs.create("acquisition", ["x" * long] + ["y"] * (count - 1), (count,), h5py.string_dtype())
     content = bytearray(path.read_bytes())
-    # A reference: the length, the place and the number of an object.
+    # A reference: the length, the place and the number of an object. The next one is to a text of one letter.
     first = content.index(struct.pack("<I", long))
+    while content[first + 16 : first + 20] != struct.pack("<I", 1):
+        first = content.index(struct.pack("<I", long), first + 1)
     content[first : first + 16 * count] = content[first : first + 16] * count
     path.write_bytes(content)
     return path
@@ -184,8 +211,6 @@ def hdf5_fixed_text(folder: Path) -> Path:
         file["kspace"] = np.ones((1, 2, 64, 64), np.complex64)
         kind = h5py.h5t.C_S1.copy()
         kind.set_size(1 << 31)
-        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-        plist.set_chunk((1,))
         space = h5py.h5s.create_simple((1,))
         h5py.h5d.create(file.id, b"ismrmrd_header", kind, space)
     return path
@@ -209,53 +234,28 @@ def hdf5_shared_readouts(folder: Path) -> Path:
 
 
 def nifti_deflated(folder: Path) -> Path:
-    """Ninety times smaller than what it unpacks to: some noise, many zeros."""
-    path = folder / "deflated.nii.gz"
-    header = nibabel.Nifti1Header()
-    header.set_data_shape((512, 512, 2600))
-    header.set_data_dtype(np.float32)
-    start = header.binaryblock + bytes(4)
+    """Not quite a hundred times smaller than what it unpacks to: some noise among many zeros."""
     noise = np.random.Generator(np.random.Philox(key=1)).random(30 << 18, dtype=np.float32).tobytes()
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for piece in [*zeros(1300 << 20, start), noise, *zeros((1300 << 20) - len(noise))]:
-            file.write(piece)
-    return path
+    return write_nifti(folder / "deflated.nii.gz", (512, 512, 2600), np.float32, 2600 << 20, end=bytes(4) + noise)
 
 
 def nifti_zeros(folder: Path) -> Path:
-    path = folder / "zeros.nii.gz"
-    header = nibabel.Nifti1Header()
-    header.set_data_shape((1024, 1024, 512))
-    header.set_data_dtype(np.float32)
-    with gzip.open(path, "wb", compresslevel=9) as file:
-        for piece in zeros(2 * GIB, header.binaryblock + bytes(4)):
-            file.write(piece)
-    return path
+    return write_nifti(folder / "zeros.nii.gz", (1024, 1024, 512), np.float32, 2 * GIB)
 
 
 def nifti_late_voxels(folder: Path) -> Path:
-    """A header whose voxels begin after gigabytes of extensions."""
-    path = folder / "late.nii.gz"
-    header = nibabel.Nifti1Header()
-    header.set_data_shape((16, 16, 4))
-    header.set_data_dtype(np.float32)
-    header["vox_offset"] = 2**31
+    """A header whose voxels begin after two gigabytes of an extension."""
     extension = struct.pack("<4B2i", 1, 0, 0, 0, 2**31 - 352 - 16, 6)
-    with gzip.open(path, "wb", compresslevel=9) as file:
-        for piece in zeros(2 * GIB, header.binaryblock + extension):
-            file.write(piece)
-    return path
+    return write_nifti(folder / "late.nii.gz", (16, 16, 4), np.float32, 2 * GIB, offset=2**31, end=extension)
+
+
+def nifti_gap(folder: Path) -> Path:
+    """A header whose voxels begin after two gigabytes of nothing."""
+    return write_nifti(folder / "gap.nii.gz", (16, 16, 4), np.float32, 2 * GIB + 4096, offset=2**31)
 
 
 def nifti_one_slice(folder: Path) -> Path:
-    path = folder / "slice.nii.gz"
-    header = nibabel.Nifti1Header()
-    header.set_data_shape((16384, 16384))
-    header.set_data_dtype(np.uint8)
-    with gzip.open(path, "wb", compresslevel=9) as file:
-        for piece in zeros(1 << 28, header.binaryblock + bytes(4)):
-            file.write(piece)
-    return path
+    return write_nifti(folder / "slice.nii.gz", (16384, 16384), np.uint8, 1 << 28)
 
 
 BOMBS: dict[str, Callable[[Path], Path]] = {
@@ -264,6 +264,14 @@ BOMBS: dict[str, Callable[[Path], Path]] = {
         *(npz_deflated, npz_one_slice, npz_by_columns, npz_lzma, npz_bzip2, npz_largest_read, npz_large_mask),
         *(npz_many_members, npy_sparse, npy_sparse_stack, npy_sparse_by_columns, cfl_sparse),
         *(hdf5_unwritten, hdf5_tiny_chunks, hdf5_written, hdf5_largest_chunk, hdf5_chunk_that_grows, hdf5_texts),
-        *(hdf5_fixed_text, hdf5_shared_readouts, nifti_deflated, nifti_zeros, nifti_late_voxels, nifti_one_slice),
+        *(
+            hdf5_fixed_text,
+            hdf5_shared_readouts,
+            nifti_deflated,
+            nifti_zeros,
+            nifti_late_voxels,
+            nifti_gap,
+            nifti_one_slice,
+        ),
     )
 }

@@ -1,30 +1,34 @@
-"""Prepared slices on disk: one ``.npy`` and one JSON manifest per case, so that nobody waits for gzip twice.
+"""Prepared slices on disk: one ``.npy`` and one JSON manifest per case, so that a source is unpacked once.
 
 The name of a file contains a hash of the preparation and of the source files (path, size, time of change): other
-settings or another source give another name. Files appear complete or not at all (written aside, flushed, renamed), so
-any number of processes may prepare the same case at once: the last one wins, and all wrote the same bytes.
+settings or another source give another name. Files appear complete or not at all, so any number of processes may
+prepare the same case at once; all of them write the same bytes. The manifest holds the SHA-256 of the slices and of
+itself, which every process compares once; a damaged case is prepared again with a warning.
 """
 
-import contextlib
 import hashlib
+import io
 import json
+import logging
 import os
-import secrets
-import shutil
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from somamba.data.case import Entry, LeftOut
 from somamba.data.config import DataConfig
 from somamba.data.prepare import prepare
-from somamba.durable import flush_folder
+from somamba.durable import replace_file
 from somamba.errors import DataError, StorageError
+from somamba.regular_files import check_regular, open_regular, read_regular
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,38 +57,37 @@ def cache_folder(config: DataConfig) -> Path:
 
 
 def prepared_case(entry: Entry, config: DataConfig) -> PreparedCase | LeftOut:
-    """The prepared slices of a case, from disk where they are there, else made now."""
+    """The prepared slices of a case: from disk if they are there and intact, else made now."""
     folder = cache_folder(config) / config.dataset
     recipe = {**config.preparation(), "sources": fingerprint(entry)}
     key = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:20]
     manifest, array = folder / f"{entry.id}-{key}.json", folder / f"{entry.id}-{key}.npy"
-    found = _known(manifest, array)
-    if found is not None:
-        return found
+    known = _known(manifest, array)
+    if known is not None:
+        return known
     case = config.entry.open_case(entry)
     if isinstance(case, LeftOut):
-        _write(manifest, lambda file: file.write(_json({"left_out": case.reason, "recipe": recipe})))
+        _write_manifest(manifest, {"left_out": case.reason, "recipe": recipe})
         return case
     ready = prepare(case, config)
+    header = io.BytesIO()
+    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(ready.array))
+    values = memoryview(np.ascontiguousarray(ready.array).reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+    digest = hashlib.sha256(header.getvalue())
+    digest.update(values)
     facts = {
         "slices": ready.slices,
         "empty": ready.left_out,
         "shape": ready.array.shape,
         "dtype": ready.array.dtype.str,
+        "array_sha256": digest.hexdigest(),
         "source": case.source,
         "recipe": recipe,
     }
-    # The manifest comes last: where there is one, its slices are there too.
-    _write(array, lambda file: np.save(file, ready.array, allow_pickle=False))
-    _write(manifest, lambda file: file.write(_json(facts)))
-    return PreparedCase(
-        id=entry.id,
-        slices=ready.slices,
-        left_out=ready.left_out,
-        shape=ready.array.shape,
-        dtype=ready.array.dtype.str,
-        path=array,
-    )
+    # The manifest comes last: if there is one, its slices are there too.
+    _write(array, header.getvalue(), values)
+    _write_manifest(manifest, facts)
+    return _case(entry.id, facts, array)
 
 
 def fingerprint(entry: Entry) -> list[list[str | int]]:
@@ -101,58 +104,66 @@ def fingerprint(entry: Entry) -> list[list[str | int]]:
 
 
 def _known(manifest: Path, array: Path) -> PreparedCase | LeftOut | None:
-    """What the manifest says, if it is there and its slices are; a damaged entry is made anew."""
+    """What the manifest says, if it and its slices are there and intact."""
     name = manifest.stem.rsplit("-", 1)[0]
     try:
-        facts = json.loads(manifest.read_bytes())
+        facts = json.loads(read_regular(manifest))
+        if "sha256" not in facts:
+            # Written before digests were kept.
+            return None
+        if facts.pop("sha256") != _digest(facts):
+            raise ValueError("the manifest does not have its own digest")
         if "left_out" in facts:
             return LeftOut(name=name, reason=facts["left_out"])
-        case = PreparedCase(
-            id=name,
-            slices=tuple(facts["slices"]),
-            left_out=tuple((number, reason) for number, reason in facts["empty"]),
-            shape=tuple(facts["shape"]),
-            dtype=facts["dtype"],
-            path=array,
-        )
-        stored = np.load(array, mmap_mode="r", allow_pickle=False)
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
+        status = check_regular(array)
+        if facts["array_sha256"] != _file_digest(array, status.st_size, status.st_mtime_ns):
+            raise ValueError("the slices do not have the digest of the manifest")
+        return _case(name, facts, array)
+    except FileNotFoundError:
         return None
-    intact = stored.shape == case.shape and stored.dtype.str == case.dtype and len(case.slices) == len(stored)
-    return case if intact else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        logger.warning("The prepared slices %s are damaged (%s); they are prepared again.", array, error)
+        return None
 
 
-def _json(facts: dict[str, Any]) -> bytes:
-    return json.dumps(facts, indent=1).encode()
-
-
-def _write(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Write a file so that it is there completely or not at all, whatever happens meanwhile."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
-    try:
-        # Scans of people: for the user's eyes only.
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with aside.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-        flush_folder(path.parent)
-    except OSError as error:
-        raise StorageError(_complaint(path, error)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
-
-
-def _complaint(path: Path, error: OSError) -> str:
-    free = ""
-    with contextlib.suppress(OSError):
-        free = f"; {shutil.disk_usage(path.parent).free / 2**20:.0f} MiB are free there"
-    return (
-        f"Prepared slices cannot be written to {path} ({error.strerror or error}){free}. "
-        "Set cache: to a folder with room for them."
+def _case(name: str, facts: Mapping[str, Any], array: Path) -> PreparedCase:
+    return PreparedCase(
+        id=name,
+        slices=tuple(facts["slices"]),
+        left_out=tuple((number, reason) for number, reason in facts["empty"]),
+        shape=tuple(facts["shape"]),
+        dtype=facts["dtype"],
+        path=array,
     )
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+@lru_cache(maxsize=65536)
+def _file_digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001, both tell when to look again
+    """The SHA-256 of a file: computed once per process and version of the file."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_manifest(path: Path, facts: dict[str, Any]) -> None:
+    _write(path, json.dumps({**facts, "sha256": _digest(facts)}, indent=1).encode())
+
+
+def _write(path: Path, *content: bytes | memoryview) -> None:
+    """Write a file of the cache completely or not at all."""
+    try:
+        # Scans of people: nobody but the user may read them.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(path, *content, shared=True)
+    except OSError as error:
+        if isinstance(error.__cause__, FileNotFoundError) and path.exists():
+            # Another process was first, and wrote the same bytes.
+            return
+        words = str(error) if isinstance(error, StorageError) else f"{path} cannot be written ({error.strerror})."
+        raise StorageError(f"{words} Prepared slices need room: set cache: to another folder.") from error
 
 
 @lru_cache(maxsize=4096)

@@ -4,8 +4,9 @@ The same functions read the members of a .npz archive and the values of a .cfl f
 """
 
 from collections.abc import Callable
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -55,7 +56,7 @@ def read_npy(path: str, name: str, start: int, stop: int, allocate: Allocate) ->
         read_rows(stream, stream.tell(), layout, (start, stop), allocate)
 
 
-def open_npy(stream: BinaryIO, path: str) -> Layout:
+def open_npy(stream: BufferedReader, path: str) -> Layout:
     """Read the header of a .npy file, and refuse one that declares more values than the file holds."""
     layout = read_layout(stream)
     wanted, found = n_bytes(layout.shape, layout.dtype.itemsize), Path(path).stat().st_size - stream.tell()

@@ -25,6 +25,7 @@ from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.stamp import StoredResult
 from somamba.inference.writers.template import read_template
 from somamba.inference.writers.writing import read_result, write
+from somamba.regular_files import open_regular
 from somamba.runtime.device import find_device
 from somamba.runtime.threads import use_threads
 
@@ -191,9 +192,7 @@ def fingerprint(path: Path) -> str:
     digest = hashlib.sha256()
     try:
         for part in (path, path.with_suffix(".hdr")) if path.suffix == ".cfl" else (path,):
-            if part.exists() and not part.is_file():
-                raise DataError(f"{part}: it is not a file.")
-            with part.open("rb") as file:
+            with open_regular(part) as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}).") from error

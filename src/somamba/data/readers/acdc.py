@@ -18,6 +18,7 @@ from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
 from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
 from somamba.files.reading import inspect, read
+from somamba.regular_files import open_regular
 
 ROLES: Mapping[str, Role] = {"training": "train", "testing": "test"}
 PATIENT = re.compile(r"patient\d{3}")
@@ -54,7 +55,7 @@ def find(root: Path) -> Listing:
 def read_info(path: Path) -> dict[str, str]:
     """The fields of an ``Info.cfg``: ED, ES, Group, ..."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             lines = file.read(INFO_BYTES).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read ({error}). It says which frames are ED and ES.") from error
