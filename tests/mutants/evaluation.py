@@ -42,7 +42,7 @@ MISTAKES = (
         "the deviation is that of a sample",
         "statistics.pstdev(values)",
         "statistics.stdev(values)",
-        "evaluation/test_rows.py evaluation/test_evaluate.py",
+        "results/test_scores.py",
     ),
     Mistake(
         "leakage of the inner band",
@@ -63,7 +63,12 @@ MISTAKES = (
         "rleak = hleak",
         LEAKAGE,
     ),
-    Mistake("other cutoffs", "CUTOFFS = (0.25, 0.35)", "CUTOFFS = (0.25, 0.3)", "test_defaults.py"),
+    Mistake(
+        "other cutoffs",
+        "cutoffs: tuple[float, ...] = CUTOFFS",
+        "cutoffs: tuple[float, ...] = (0.25, 0.3)",
+        "test_defaults.py",
+    ),
     Mistake(
         "the power spectrum misses mirrored columns",
         "return torch.cat([power, mirrored[..., rows, :]], dim=-1)",
@@ -75,5 +80,23 @@ MISTAKES = (
         "group = head * self.B.shape[3] // self.x.shape[2]",
         "group = 0",
         "scan/test_inputs.py evaluation/test_trace.py",
+    ),
+    Mistake(
+        "an evaluation weighs cases by their slices",
+        "spread([getattr(r.scores, name) for r in results]) for name",
+        "spread([getattr(r.scores, name) for r in results for _ in range(r.slices)]) for name",
+        "evaluation/test_evaluate.py",
+    ),
+    Mistake(
+        "tables weigh cases by their slices",
+        "return spread([getattr(record, metric) for record in records])",
+        "return spread([getattr(record, metric) for record in records for _ in range(record.slices)])",
+        "report/tables/test_scores.py results/test_scores.py",
+    ),
+    Mistake(
+        "leakage weighs cases by their slices",
+        "spread([fmean(getattr(one, name) for one in case) for case in cases])",
+        "spread([fmean(getattr(one, name) for one in case) for case in cases for _ in range(case[0].slices)])",
+        "report/tables/test_leakage.py results/test_leakage.py",
     ),
 )

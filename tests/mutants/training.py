@@ -37,7 +37,7 @@ MISTAKES = (
         "an update that is not finite is taken",
         "return math.isfinite(self.loss) and math.isfinite(self.norm)",
         "return True",
-        STEP,
+        "training/test_loop.py -k 'not_finite'",
     ),
     Mistake(
         "the cosine goes down twice as fast",

@@ -125,6 +125,18 @@ def test_the_network_is_lift_blocks_between_consistencies_project_and_one_more()
     torch.testing.assert_close(network(y, A), expected, rtol=1e-9, atol=1e-9)
 
 
+@torch.no_grad()
+def test_the_output_is_a_correction_of_the_zero_filled_image():
+    """With coil maps, where the last data consistency does not hide what it was given."""
+    network, given = small(), []
+    network.consistency.register_forward_pre_hook(lambda _module, inputs: given.append(inputs[0]))
+    network.project.register_forward_hook(lambda _module, _inputs, out: given.append(out))
+    y, A = measure(coils=3, maps=True)
+    network(y, A)
+    update, corrected = given
+    torch.testing.assert_close(corrected, A.adjoint(y) + joined(update))
+
+
 def test_the_branch_of_a_block_has_batch_norms_around_the_filtered_activation():
     kinds = [type(layer).__name__ for layer in small().blocks[0].convolution.branch]
     assert kinds == ["Conv2d", "BatchNorm2d", "FilteredLeakyReLU", "Conv2d", "BatchNorm2d"]
