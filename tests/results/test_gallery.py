@@ -122,6 +122,13 @@ def test_images_of_another_kind_or_number_are_refused(folder):
             read_gallery(folder)[0].methods[0].reconstruction()
 
 
+def test_images_of_another_shape_than_the_measurement_are_refused(folder):
+    case = read_gallery(folder)[0]
+    np.savez(folder / "patient001" / "so_mamba.npz", reconstruction=np.zeros((3, 4, 4), np.complex64))
+    with pytest.raises(InputError, match=r"is \(3, 4, 4\) and its measurement \(3, 16, 20\)"):
+        case.methods[0].reconstruction(case.measurement())
+
+
 def test_a_method_of_another_measurement_is_refused(folder):
     other = made_gallery.measurement(seed=5)
     write_method(folder / "patient001", other.zero_filled, made_gallery.method_facts(other))

@@ -1,4 +1,4 @@
-"""What a network costs: parameters, and multiply-accumulates (MACs) counted three ways.
+"""The cost of a network: parameters, and multiply-accumulates (MACs) counted three ways.
 
 module    as the paper counts: hooks on convolutions, linear layers, norms, pools, softmax. Misses the scan, FFTs
           and whatever is not a layer. This is the column to compare with the paper's "FLOPs".
@@ -42,7 +42,13 @@ class Cost:
 
 
 def measure_cost(model: Reconstructor, size: tuple[int, int], *, coils: int = 1) -> Cost:
-    """Count one forward pass on an image of ``size``, on the device of the model."""
+    """Count one forward pass, on the device of the model.
+
+    Args:
+        model: The network.
+        size: Height and width of the image.
+        coils: Number of coils.
+    """
     parameter = next(model.parameters(), torch.empty(0))
     mask = torch.ones(1, 1, 1, size[1], dtype=torch.bool, device=parameter.device)
     y = torch.zeros(1, coils, *size, dtype=torch.complex64, device=parameter.device)
@@ -165,7 +171,7 @@ def _softmax(_module: Any, _inputs: Any, output: Tensor) -> int:
 
 
 _RULES: dict[type[nn.Module], Callable[..., int]] = {
-    # a transposed convolution too is counted by its output, which over-counts strides: so does the lineage
+    # A transposed convolution is counted by its output, too, which over-counts strides; the lineage does the same.
     nn.modules.conv._ConvNd: _convolution,
     nn.Linear: _linear,
     nn.LayerNorm: _norm,

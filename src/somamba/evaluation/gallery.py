@@ -90,14 +90,26 @@ class GalleryWriter:
         self.scores = torch.zeros(self.cases[-1].indices.stop, len(Scores._fields), dtype=torch.float64)
 
     def take(self, index: int, images: Tensor, scores: Scores) -> None:
-        """Remember one slice of the evaluation, (coils, y, x), if it belongs to a case that is kept."""
+        """Remember one slice of the evaluation if it belongs to a case that is kept.
+
+        Args:
+            index: Number of the slice in the dataset.
+            images: (coils, y, x), as the model returned them.
+            scores: Scores of the slice.
+        """
         for kept in self.cases:
             if index in kept.indices:
                 kept.images[index - kept.indices.start] = _merged(images)
                 self.scores[index] = torch.tensor(scores, dtype=torch.float64)
 
     def write(self, results: Sequence[CaseScores], about: Provenance, processes: Processes = ALONE) -> None:
-        """Collect the slices of all processes; the first one writes them."""
+        """Collect the slices of all processes; the first one writes them.
+
+        Args:
+            results: Scores of all cases.
+            about: What all records say about the model and the evaluation.
+            processes: The processes that shared the evaluation.
+        """
         # A slice is zero in all processes but the one that computed it, so these sums are exact.
         images = [torch.view_as_complex(processes.total(torch.view_as_real(kept.images))) for kept in self.cases]
         scores = processes.total(self.scores)

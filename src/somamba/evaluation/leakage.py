@@ -28,16 +28,16 @@ from somamba.shapes import Grid
 
 Radius = Literal["corner", "side"]
 CUTOFFS = (0.25, 0.35)
-# Two frequencies as far from the centre must not end on different sides of a cutoff by rounding.
+# Rounding must not put two frequencies at the same distance on different sides of a cutoff.
 TIE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeakageConfig:
-    """What is measured, and in what portions."""
+    """What is measured, and in which portions."""
 
     cutoffs: tuple[float, ...] = CUTOFFS
-    """r: shares of the normalised radius."""
+    """The cutoffs r, as shares of the normalised radius."""
     radius: Radius = "corner"
     """rho is 1 at the corner of the transform grid, or in the middle of its shorter side."""
     backend: str = "auto"
@@ -66,7 +66,13 @@ class CaseLeakage(NamedTuple):
 
 
 def outer_band(size: tuple[int, int], cutoff: float, radius: Radius = "corner") -> Bool[Tensor, "rows columns"]:
-    """The frequencies with ``rho > cutoff`` on a centred grid."""
+    """The frequencies with ``rho > cutoff`` on a centred grid.
+
+    Args:
+        size: Rows and columns of the grid.
+        cutoff: The cutoff r.
+        radius: Where rho is 1, see `LeakageConfig`.
+    """
     return squared_radius(size, radius) > cutoff**2 * (1 + TIE)
 
 
@@ -89,7 +95,7 @@ def leakage(
         radius: What rho is measured in, see `outer_band`.
     """
     power: Tensor | None = None
-    for here in map(power_spectrum, parts):  # with no name for the part, it is gone before the next one is made
+    for here in map(power_spectrum, parts):  # without a name, a part is freed before the next one is made
         power = here if power is None else power + here
     if power is None:
         raise InputError("Leakage of a field without channels is not defined.")

@@ -1,4 +1,4 @@
-"""How memory is measured: what one task adds to the resident set of a fresh process, at its peak. Linux only."""
+"""Memory of a task: the peak that it adds to the resident set of a fresh process. Linux only."""
 
 import ctypes
 import gc
@@ -14,20 +14,22 @@ CLEAR, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def added_megabytes(task: Callable[[], object]) -> float:
-    """Run a task once and say by how much it made the resident set grow, at most.
+    """Run a task once and return the peak growth of the resident set in MB.
 
-    Called in a process of its own: freed memory that an earlier task left behind would be used again and not be seen.
+    Call it in a process of its own: memory that an earlier task freed would be used again and not be counted.
     """
     gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)  # What building a network freed is handed back, or the task would find it.
-    CLEAR.write_text("5")  # The peak so far is forgotten.
+    ctypes.CDLL(None).malloc_trim(
+        0
+    )  # Memory that building a network freed is given back, or the task would use it again.
+    CLEAR.write_text("5")  # This resets the peak.
     before = _status("VmRSS")
     task()
     return _status("VmHWM") - before
 
 
 def can_weigh() -> bool:
-    """Whether this system tells the peak of a process, and lets it be forgotten."""
+    """Whether this system reports the peak of a process and lets it be reset."""
     return CLEAR.exists()
 
 
@@ -35,7 +37,7 @@ def in_child(code: str, threads: int) -> float:
     """Run code that prints a number, in a fresh process that finds the modules this one finds.
 
     Raises:
-        InputError: the system is none that tells, or the child failed.
+        InputError: the system does not report memory, or the child failed.
     """
     if not can_weigh():
         raise InputError(f"The memory of a process is measured through {CLEAR.parent}, which only Linux has.")

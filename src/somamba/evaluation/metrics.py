@@ -23,7 +23,7 @@ class Scores(NamedTuple):
     """The metrics of one slice, or their mean over the slices of a case."""
 
     psnr: float
-    """Decibels; infinite where prediction and target are equal."""
+    """Decibels; infinite if prediction and target are equal."""
     ssim: float
     """At most 1, reached by equal images."""
     nmse: float
@@ -52,7 +52,7 @@ def score(prediction: object, target: object) -> Scores:
 
 
 def _psnr(prediction: Pixels, target: Pixels) -> float:
-    # Not skimage's own psnr: for equal images it divides by zero, with a warning, where infinity is meant.
+    # Not skimage's own psnr: for equal images it divides by zero, with a warning, although infinity is meant.
     error = float(mean_squared_error(target, prediction))
     return math.inf if error == 0 else 10 * math.log10(float(target.max()) ** 2 / error)
 

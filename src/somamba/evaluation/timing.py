@@ -5,9 +5,12 @@ from collections.abc import Callable, Mapping
 
 
 def alternate(tasks: Mapping[str, Callable[[], object]], rounds: int, *, warm: bool = True) -> dict[str, float]:
-    """Run the tasks in turn, ``rounds`` times after one round to ``warm`` up; return the best seconds of each.
+    """Run the tasks in turn and return the best seconds of each; in turn, because a noisy machine is slow for a while.
 
-    They run in turn because a noisy machine is slow for a while.
+    Args:
+        tasks: The tasks by name.
+        rounds: Number of timed rounds.
+        warm: Whether a round that is not timed comes first.
     """
     best = dict.fromkeys(tasks, float("inf"))
     if warm:

@@ -1,4 +1,4 @@
-"""What the router and the scan of every SO-Mamba unit make of a slice, seen by hooks while the network runs.
+"""The results of the router and of the scan of every SO-Mamba unit, recorded by hooks while the network runs.
 
 H  the state h of every token, on the grid (Eq. 26)        S  post-scan read-out, before any output projection
 
@@ -30,11 +30,11 @@ class ScanTrace:
     """One unit's scan of one batch."""
 
     unit: int
-    """Which unit, counted through the groups from 0."""
+    """Number of the unit, counted through the groups from 0."""
     size: tuple[int, int]
     """Rows and columns of the grid of tokens."""
     order: str
-    """How the grid was laid out as a sequence."""
+    """Order in which the grid was laid out as a sequence."""
     inputs: ScanInputs
     readout: Tensor
     """S as the scan returned it, ``(batch, tokens, heads, p)``."""
@@ -47,13 +47,13 @@ class ScanTrace:
         """H, a few channels after another: ``lanes * n`` of all ``heads * p * n`` at a time.
 
         Args:
-            lanes: How many of the ``p`` lanes of a head are scanned together; bounds the memory.
-            backend: Which scan supplies the states; any that hands them out, whichever ran the network.
+            lanes: Number of the ``p`` lanes of a head that are scanned together; it bounds the memory.
+            backend: Name of the scan that supplies the states; it need not be the one that ran the network.
         """
         heads, p = self.inputs.x.shape[2:]
         for head in range(heads):
             for first in range(0, p, lanes):
-                # Nothing here has a name: a part that nobody uses any more is gone before the next one is made.
+                # Nothing here has a name, so that a part that is used up is freed before the next one is made.
                 yield self._grid(_states(self.inputs.part(head, slice(first, first + lanes)), backend))
 
     def _grid(self, per_token: Tensor) -> Grid:
@@ -79,9 +79,9 @@ def traced_units(model: nn.Module) -> list[Unit]:
 
 @contextmanager
 def record_scans(model: nn.Module, on_scan: Callable[[ScanTrace], None]) -> Iterator[None]:
-    """Inside, every unit that runs hands its trace to ``on_scan``; after it, no hook is left behind.
+    """Call ``on_scan`` with the trace of every unit that runs inside; afterwards the hooks are removed.
 
-    The trace is to be used up at once: keeping it keeps the arguments of the scan.
+    A trace is to be used up at once: keeping it keeps the arguments of the scan.
     """
     with ExitStack() as stack:
         for number, unit in enumerate(traced_units(model)):
@@ -91,7 +91,7 @@ def record_scans(model: nn.Module, on_scan: Callable[[ScanTrace], None]) -> Iter
 
 @contextmanager
 def record_streams(model: nn.Module, on_streams: Callable[[Streams], None]) -> Iterator[None]:
-    """Inside, every unit that runs hands its carrier and evidence to ``on_streams``, one unit after the other."""
+    """Call ``on_streams`` with the carrier and the evidence of every unit that runs inside, one after the other."""
     with ExitStack() as stack:
         for unit in traced_units(model):
             hook = unit.router.register_forward_hook(lambda _router, _features, streams: on_streams(streams))

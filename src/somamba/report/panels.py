@@ -51,7 +51,15 @@ def panels_figure(reference: Numbers, panels: Sequence[Panel]) -> Any:
 
 
 def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summary: str, note: str) -> str:
-    """A page with the scores and a viewer: one file, no network."""
+    """A page with the scores and a viewer: one file that needs no network.
+
+    Args:
+        reference: (y, x), the fully sampled image.
+        panels: The reconstructions.
+        title: Title of the page.
+        summary: Sentence below the title.
+        note: Text at the end of the page.
+    """
     columns = [Column(title="method"), Column(title="PSNR [dB]", first="descending")]
     columns += [Column(title="SSIM", first="descending"), Column(title="seconds")]
     lines: list[Line] = [

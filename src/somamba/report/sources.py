@@ -81,7 +81,7 @@ def gather(paths: Sequence[Path]) -> Sources:
         paths: Files and folders in any order.
 
     Raises:
-        InputError: one of them is nothing that a report is made of, or is damaged.
+        InputError: one of them is no source of a report, or is damaged.
     """
     if not paths:
         raise InputError(f"A report is made of something: give {WANTED}.")
@@ -151,7 +151,7 @@ def _picture(path: Path) -> bytes:
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
-    """Names of the folders of runs, with their parent where two have the same; refused where one comes twice."""
+    """Names of the folders of runs, with their parent if two have the same; refused if one comes twice."""
     return _names(folders, "run")
 
 

@@ -93,7 +93,13 @@ def read_facts(path: Path, kind: type[Facts], *, writer: str) -> Facts:
 
 
 def parse_facts(text: str | bytes, kind: type[Facts], defaults: Mapping[str, Any] | None = None) -> Facts:
-    """The record that a JSON text describes; ``defaults`` stand for columns that older files do not have."""
+    """The record that a JSON text describes.
+
+    Args:
+        text: The JSON text.
+        kind: The record.
+        defaults: Values of columns that older files do not have.
+    """
     found = json.loads(text)
     if not isinstance(found, dict):
         raise TypeError("it holds no names with values")

@@ -122,9 +122,11 @@ class KeptMethod:
     facts: MethodFacts
     path: Path
 
-    def reconstruction(self) -> NDArray[np.complex64]:
-        """(slices, y, x); not cut to any range."""
+    def reconstruction(self, like: KeptMeasurement | None = None) -> NDArray[np.complex64]:
+        """(slices, y, x), not cut to any range; refused if it has another shape than the measurement."""
         found = read_arrays(self.path, RECONSTRUCTED, writer=WRITER)["reconstruction"]
+        if like is not None and found.shape != like.target.shape:
+            raise InputError(f"{self.path} is {found.shape} and its measurement {like.target.shape}; keep it anew.")
         if len(found) != len(self.facts.psnr) or not np.isfinite(found).all():
             raise InputError(
                 f"{self.path} has {len(found)} slices and its JSON file {len(self.facts.psnr)}, or a value is not "
@@ -184,13 +186,25 @@ def read_kept(folder: Path, label: str) -> tuple[MeasurementFacts | None, Method
 
 
 def write_measurement(folder: Path, measurement: KeptMeasurement, facts: MeasurementFacts) -> None:
-    """Write both files of a measurement."""
+    """Write both files of a measurement.
+
+    Args:
+        folder: Folder of the case.
+        measurement: The arrays.
+        facts: What was measured.
+    """
     write_arrays(folder / f"{MEASUREMENT}.npz", measurement._asdict())
     write_facts(folder / f"{MEASUREMENT}.json", flat(facts))
 
 
 def write_method(folder: Path, reconstruction: NDArray[np.complex64], facts: MethodFacts) -> None:
-    """Write both files of a method."""
+    """Write both files of a method.
+
+    Args:
+        folder: Folder of the case.
+        reconstruction: (slices, y, x), the images.
+        facts: Which method made them, and their scores.
+    """
     name = safe_name(facts.label)
     write_arrays(folder / f"{name}.npz", {"reconstruction": reconstruction})
     write_facts(folder / f"{name}.json", flat(facts))

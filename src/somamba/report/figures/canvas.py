@@ -1,4 +1,4 @@
-"""What all figures share: an empty figure without a window, one size of letters, and saving. Needs matplotlib."""
+"""Parts that all figures share: an empty figure without a window, one size of letters, and saving. Needs matplotlib."""
 
 from io import BytesIO
 from pathlib import Path
@@ -13,7 +13,7 @@ from somamba.report.names import visible
 LETTERS = 9
 """Points of ordinary text: readable when a figure is printed at its own size."""
 LETTERS_PER_INCH = 16.5
-"""Of a caption, on average."""
+"""Average number of letters of a caption in an inch."""
 LINE = 1.3 * (LETTERS - 1) / 72
 """Inches from one line of a caption to the next."""
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -23,7 +23,13 @@ ENDINGS = (".png", ".pdf", ".svg")
 
 
 def new_figure(width: int | float, height: int | float, *, layout: str = "constrained") -> Any:
-    """An empty matplotlib figure of this size in inches: not pyplot's, so it shares no state with the caller."""
+    """An empty matplotlib figure: not pyplot's, so it shares no state with the caller.
+
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+        layout: Layout engine of matplotlib.
+    """
     return require("matplotlib.figure", extra="report").Figure(figsize=(width, height), layout=layout)
 
 

@@ -51,7 +51,7 @@ def draw_curves(
         right.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    # Below both, where no curve runs.
+    # Below both charts, so that it covers no curve.
     figure.legend(loc="outside lower center", ncols=min(3, len(runs) + 1), frameon=False, fontsize="small")
     figure.suptitle(plain(title))
     save_figure(figure, path)

@@ -135,7 +135,7 @@ def _panels(case: KeptCase, measurement: KeptMeasurement, row: int) -> list[Figu
     methods = sorted(case.methods, key=lambda one: (method_place(one.facts.subject.method), one.facts.label))
     for method in methods:
         if method.facts.subject.method != ZERO_FILLED:
-            image = np.abs(method.reconstruction()[row]).clip(*cut)
+            image = np.abs(method.reconstruction(measurement)[row]).clip(*cut)
             title = method_name(method.facts.label)
             panels.append(FigureColumn(title, image, _scores(method.facts.psnr[row], method.facts.ssim[row])))
     return panels

@@ -8,10 +8,10 @@ from somamba.report.page.markup import Html, element, joined
 
 WIDTH, HEIGHT = 560, 300
 STRIP_WIDTH, STRIP = 960, 34
-"""Of a strip chart, which has the whole page; and the height of one group in it."""
+"""Width of a strip chart, which has the whole page, and height of one group in it."""
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 40
 LETTERS = 44
-"""Of a name at the left of a strip chart; the rest of a longer one is shown to who points at it."""
+"""Longest name at the left of a strip chart; a longer one is shown in full when it is pointed at."""
 COLOURS = 14
 """Number of colours of the style sheet, the classes ``series-1`` to ``series-14``."""
 MOST_IN_LEGEND = 4
@@ -24,7 +24,7 @@ Number = int | float
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """One line."""
+    """One line of a chart."""
 
     name: str
     points: Sequence[tuple[Number, Number]]
@@ -39,7 +39,7 @@ class Series:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Numbers on a stretch of the picture."""
+    """An axis: numbers, and the stretch of the picture that they fill."""
 
     low: Number
     high: Number
@@ -72,11 +72,11 @@ def line_chart(
 
     Args:
         series: At least one point in all of them together; with ``log`` only points above zero are drawn.
-        x: What is across.
-        y: What is up.
+        x: Title of the axis across.
+        y: Title of the axis upwards.
         about: The chart in a sentence, for those who cannot see it.
         log: Whether the axis upwards is logarithmic.
-        start: Where the axis across begins; at the first point where left out.
+        start: First value of the axis across; None begins at the first point.
         whole: Whether only whole numbers have a meaning across.
     """
     drawn = [[point for point in one.points if point[1] > 0 or not log] for one in series]
@@ -130,7 +130,13 @@ def strip_chart(
 
 
 def round_ticks(low: Number, high: Number, count: int = 5) -> list[Number]:
-    """About so many round numbers between two ends."""
+    """Round numbers between two ends.
+
+    Args:
+        low: The lower end.
+        high: The upper end.
+        count: About how many numbers there are to be.
+    """
     if not high > low:
         return [low]
     rough = (high - low) / count
@@ -141,7 +147,7 @@ def round_ticks(low: Number, high: Number, count: int = 5) -> list[Number]:
 
 
 def log_ticks(low: Number, high: Number) -> list[Number]:
-    """Powers of ten, with their double and fivefold where there are few of them; round numbers within one decade."""
+    """Powers of ten, with their double and fivefold if there are few of them; round numbers within one decade."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if len(powers) < 5 else (1,)
     ticks = [tick for power in powers for m in factors if low <= (tick := m * 10.0**power) <= high]

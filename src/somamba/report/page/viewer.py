@@ -13,18 +13,18 @@ from somamba.report.page.markup import Html
 from somamba.report.page.pixels import FLOOR, Numbers, magnitude_text, spectrum, spectrum_text
 
 WHITE_PERCENTILE = 99.7
-"""Share of the pixels that are not white when a case is opened; the brightest few would leave the rest dark."""
+"""Percentile of the pixels that is shown white when a case is opened; the brightest few would leave the rest dark."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewerImage:
-    """What one method made of a case."""
+    """The images that one method made of a case."""
 
     label: str
     pixels: Numbers
     """(slices, y, x), real or complex."""
     psnr: Sequence[float] = ()
-    """One for each slice, or none where it was not measured."""
+    """One value for each slice; empty if it was not measured."""
     ssim: Sequence[float] = ()
 
 
@@ -35,9 +35,9 @@ class ViewerCase:
     name: str
     images: Sequence[ViewerImage]
     reference: Numbers | None = None
-    """(slices, y, x): what the methods should have found; without it there is no mode for errors."""
+    """(slices, y, x): the images that the methods should have found; without them there is no mode for errors."""
     slices: Sequence[int] = ()
-    """Numbers of the slices in the case; 0, 1, 2 ... where left out."""
+    """Numbers of the slices in the case; 0, 1, 2 ... if empty."""
 
     def __post_init__(self) -> None:
         stacks = {image.label: image.pixels for image in self.images}

@@ -43,7 +43,7 @@ def viewer_case(kept: KeptCase, *, most_slices: int) -> ViewerCase:
     ):
         about = method.facts
         label = method_name(about.label)
-        images.append(_image(label, _cut(method.reconstruction(), top), about.psnr, about.ssim, chosen))
+        images.append(_image(label, _cut(method.reconstruction(measurement), top), about.psnr, about.ssim, chosen))
     setting = facts.setting
     return ViewerCase(
         name=f"{facts.case}, {dataset_name(setting.dataset)} ×{setting.acceleration:g}",
