@@ -14,7 +14,7 @@ constexpr int MOST_VECTORS = 256;  // vectors whose norms are taken together; mo
 INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, float* to) {
     if (n == LANES && count == 4) {  // the paper's shape: all in registers
         vf squares[SOMAMBA_WIDTH] = {};
-        UNROLL for (int w = 0; w < 4; ++w) squares[w] = halves(load(x + w * LANES) * load(x + w * LANES));
+        UNROLL for (int w = 0; w < 4; ++w) squares[w] = halves(fma(splat(0), load(x + w * LANES), load(x + w * LANES)));
         const vf folded = 1.0f / sqrt_(sums(squares) / (float)n + eps);
         UNROLL for (int w = 0; w < 4; ++w) to[w] = folded[w];
         return;

@@ -107,15 +107,6 @@ INLINE void parameters_backward(const Scan& a, const Shape& shape, const Block& 
     }
 }
 
-// Rows of the next block lie far apart, so no prefetcher of the machine finds them.
-INLINE void prefetch_block(const Scan& a, const ScanGradient& d, int64_t b, int64_t h, int64_t start, int64_t tile0, int64_t tile1) {
-    const Strided rows[] = {a.x, a.z, d.dout, d.x, d.z};
-    for (const Strided& part : rows)
-        for (int64_t t = start; t < start + BLOCK; ++t)
-            for (int64_t tile = tile0; tile < tile1; ++tile)
-                __builtin_prefetch(part.data + b * part.batch + t * part.token + h * part.head + tile * LANES, 0, 2);
-}
-
 template <int RC, bool N16>
 static void backward_head(const Scan& a, const ScanGradient& d, const Shape& shape, Block& block, Backward& m,
                           const Partial& partial, int64_t b, int64_t h, int64_t tile0, int64_t tile1, int64_t number,
@@ -125,7 +116,10 @@ static void backward_head(const Scan& a, const ScanGradient& d, const Shape& sha
     memcpy(m.turns, a.turns + at * shape.angles, shape.angles * sizeof(double));
     memset(m.dlifts, 0, 3 * R * wide * sizeof(float));
     block.template prepare<RC, N16>(a, shape, b, h, start, m.turns);
-    if (number) prefetch_block(a, d, b, h, start - BLOCK, tile0, tile1);
+    if (number) {
+        const Strided ahead[] = {a.x, a.z, d.dout, d.x, d.z};
+        for (const Strided& part : ahead) prefetch_rows(part, b, h, start - BLOCK, BLOCK, tile0, tile1);
+    }
     for (int64_t tile = tile0; tile < tile1; ++tile) {
         const float* saved = a.boundary + (at * shape.tiles + tile) * shape.n * LANES;
         memcpy(m.state, saved, shape.n * LANES * sizeof(float));

@@ -146,6 +146,13 @@ INLINE int64_t boundary_at(const Scan& a, const Shape& shape, int64_t b, int64_t
     return ((b * a.heads + h) * shape.blocks + block);
 }
 
+// Rows of a block to come lie far apart, so no prefetcher of the machine finds them.
+INLINE void prefetch_rows(const Strided& part, int64_t b, int64_t h, int64_t start, int64_t tokens, int64_t tile0, int64_t tile1) {
+    const float* at = part.data + b * part.batch + start * part.token + h * part.head;
+    for (int64_t t = 0; t < tokens; ++t)
+        for (int64_t tile = tile0; tile < tile1; ++tile) __builtin_prefetch(at + t * part.token + tile * LANES, 0, 2);
+}
+
 // Floats of scratch for one worker.
 INLINE int64_t forward_scratch(const Shape& shape) {
     return Block::floats(shape) + (2 * BLOCK + 3 * shape.tiles) * shape.rank * LANES + shape.n * LANES * shape.tiles +
@@ -185,6 +192,9 @@ static void scan_forward_rank(const Scan& a, int index, int count) {
             const int64_t start = number * BLOCK, at = boundary_at(a, shape, b, h, number);
             if (a.turns && tile0 == 0) memcpy(a.turns + at * shape.angles, turns, shape.angles * sizeof(double));
             block.template prepare<RC, N16>(a, shape, b, h, start, turns);
+            const int64_t behind = start + block.length, next = least(BLOCK, a.advance - behind);
+            prefetch_rows(a.x, b, h, behind, next, tile0, tile1);
+            prefetch_rows(a.z, b, h, behind, next, tile0, tile1);
             for (int64_t tile = tile0; tile < tile1; ++tile) {
                 const float* own = lifts + tile * 3 * R * LANES;
                 float* state = states + tile * state_size;
