@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+from somamba.bounded_yaml import MOST_BYTES, load_yaml
 from somamba.durable import current
 from somamba.errors import InputError
 from somamba.regular_files import open_regular, read_regular
@@ -19,10 +20,6 @@ from somamba.results.record import holds
 from somamba.results.scores import ScoreRecord, read_scores
 from somamba.results.sweep import SweepRecord, read_sweep
 
-LARGEST_CONFIG = 1 << 20
-"""Bytes of the configuration of a checkpoint that is read."""
-MOST_ALIASES = 16
-"""Aliases of a YAML text; nested ones double what it says when it is written out."""
 LARGEST_PICTURE = 1 << 28
 PNG = b"\x89PNG\r\n\x1a\n"
 WANTED = (
@@ -171,11 +168,8 @@ def _read_run(folder: Path, name: str) -> TrainedRun:
     config: Any = {}
     if path is not None:
         try:
-            text = read_regular(path, most=LARGEST_CONFIG).decode()
-            if sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)) > MOST_ALIASES:
-                raise ValueError(f"it has more than {MOST_ALIASES} aliases")
-            config = yaml.safe_load(text)
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+            config = load_yaml(read_regular(path, most=MOST_BYTES))
+        except (OSError, yaml.YAMLError) as error:
             raise InputError(f"{path} is damaged: {error}") from None
         if not isinstance(config, dict):
             raise InputError(f"{path} is not the config of a checkpoint: it holds no names with values.")
