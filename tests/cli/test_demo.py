@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from somamba.cli import demo
-from somamba.errors import UsageError
+from somamba.errors import InputError, UsageError
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
-from somamba.inference.weights import DEFAULT
+from somamba.inference.weights import DEFAULT, open_weights
 
 pytest.importorskip("matplotlib")
 
@@ -39,9 +39,16 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsy
 
 def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squares_in_ssim():
     undersampling = Undersampling(acceleration=4)
-    found = {name: demo.attempt(name, undersampling).scores for name in ("zero_filled", "cg_sense", DEFAULT)}
+    names = ("zero_filled", "cg_sense", DEFAULT)
+    found = {name: demo.attempt(open_weights(name), undersampling).scores for name in names}
     assert found[DEFAULT].psnr >= found["zero_filled"].psnr + 6
     assert found[DEFAULT].ssim > found["cg_sense"].ssim
+
+
+def test_weights_that_are_not_there_are_refused_before_any_computing(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "reconstruct", lambda *_, **__: pytest.fail("it computed first"))
+    with pytest.raises(InputError, match="Did you mean 'brain_raw'"):
+        demo.main(["-o", str(tmp_path), "--weights", "brain_rwa"])
 
 
 def test_a_place_that_cannot_be_written_is_said_so(tmp_path):

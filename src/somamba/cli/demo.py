@@ -15,6 +15,7 @@ from somamba.extras import installed
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import open_weights
 from somamba.report.figures.canvas import save_figure
@@ -34,7 +35,9 @@ def main(arguments: list[str]) -> None:
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     undersampling = Undersampling(acceleration=options.acceleration)
-    attempts = [attempt(name, undersampling) for name in ("zero_filled", "cg_sense", options.weights)]
+    # All are opened before the first is used: weights that are not there are refused at once.
+    methods = [open_weights(name) for name in ("zero_filled", "cg_sense", options.weights)]
+    attempts = [attempt(trained, undersampling) for trained in methods]
     summary = _summary(attempts[0], undersampling)
     console = make_console()
     console.print(f"{summary}.", soft_wrap=True)
@@ -54,13 +57,12 @@ class Attempt:
     scores: Scores
 
 
-def attempt(weights: str, undersampling: Undersampling) -> Attempt:
+def attempt(trained: Trained, undersampling: Undersampling) -> Attempt:
     """Reconstruct the sample from a part of its samples, and compare it with the whole scan.
 
     Raises:
         InputError: too few samples were kept to reconstruct anything from.
     """
-    trained = open_weights(weights)
     recovered: list[RecoveredSlice | None] = []
     options = RecoveryOptions(undersampling=undersampling)
     reconstruct(open_raw_scan(SAMPLE), trained, options, on_slice=recovered.append)
