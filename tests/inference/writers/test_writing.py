@@ -1,6 +1,7 @@
 """Whatever the format: what is written says how it came about, whole or not at all, and never over foreign files."""
 
 import json
+import os
 
 import h5py
 import pytest
@@ -187,3 +188,10 @@ def test_dicom_without_its_package_says_how_to_install_it(tmp_path, monkeypatch)
     with pytest.raises(MissingExtraError, match=r"pip install 'somamba\[dicom\]'"):
         write(made(), tmp_path / "a", "dcm")
     assert everything(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_a_pipe_in_the_place_of_a_result_is_refused_at_once(name, place, tmp_path):
+    os.mkfifo(tmp_path / place)
+    with pytest.raises(DataError, match="named pipe"):
+        read_result(tmp_path / place, name)

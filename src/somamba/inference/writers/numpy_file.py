@@ -14,8 +14,11 @@ from somamba.durable import replace_file
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
+from somamba.regular_files import read_regular
 
 SHAPE = "shape"
+LARGEST = 1 << 26
+"""The most bytes of a file beside an array."""
 
 
 def beside(path: Path) -> Path:
@@ -43,7 +46,7 @@ def npy_result(path: Path) -> StoredResult:
     """What an array that is there says about itself, in the file beside it."""
     if not (path.is_file() and beside(path).is_file()):
         raise foreign(path)
-    text = beside(path).read_text(encoding="utf-8", errors="replace")
+    text = read_regular(beside(path), most=LARGEST).decode(errors="replace")
     result = stored_result(text, path, lambda: stored_pixels(path, "array", inspect(path)))
     info = inspect(path).arrays["array"]
     if info.dtype != np.complex64 or json.loads(text).get(SHAPE, list(info.shape)) != list(info.shape):

@@ -1,12 +1,11 @@
 """Patient and study of a DICOM file of the same examination, for DICOM results that belong beside it."""
 
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
 from somamba.errors import DataError
 from somamba.extras import require
+from somamba.regular_files import open_regular
 
 KEYWORDS = (
     *("PatientName", "PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientSex", "PatientAge"),
@@ -17,7 +16,6 @@ KEYWORDS = (
 """What is taken from a template."""
 LONGEST = 256
 """Characters of one value: longer ones are no names, dates or identifiers."""
-LARGEST = 1 << 30
 
 
 def read_template(path: Path) -> dict[str, str]:
@@ -29,18 +27,11 @@ def read_template(path: Path) -> dict[str, str]:
     """
     pydicom = require("pydicom", extra="dicom")
     try:
-        # Opened without waiting, so that a pipe or a device cannot keep us; only then is it known to be a file.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-                raise DataError(f"{path}: a template is a regular DICOM file of at most 1 GiB.")
+        with open_regular(path) as file:
             values = pydicom.dcmread(file, stop_before_pixels=True, specific_tags=list(KEYWORDS), defer_size=LONGEST)
             study = {keyword: _text(values, keyword) for keyword in KEYWORDS if keyword in values}
     except OSError as error:
         raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
-    except DataError:
-        raise
     except Exception as error:
         # pydicom parses lazily, and fails in many ways on damaged files.
         raise DataError(f"{path}: it is not a DICOM file, or is damaged; a template is one of the scan.") from error

@@ -14,6 +14,7 @@ from somamba.inference.writers.numpy_file import npy_result, write_npy
 from somamba.inference.writers.png import png_result, write_png
 from somamba.inference.writers.stamp import StoredResult
 from somamba.registry import Registry
+from somamba.regular_files import check_regular
 
 
 class OutputFormat(NamedTuple):
@@ -81,6 +82,10 @@ def read_result(path: str | Path, format: str | None = None) -> StoredResult | N
     path = Path(path)
     chosen = FORMATS[format_of(path, format)]
     try:
-        return chosen.read(path) if path.exists() else None
+        if not path.exists():
+            return None
+        if not path.is_dir():
+            check_regular(path)
+        return chosen.read(path)
     except OSError as error:
         raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
