@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, heads, heads_and_brains, m4raw, prostate158
+from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, folder, heads, heads_and_brains, m4raw, prostate158
 from somamba.data.splits import ACDC_VALIDATION, divide
 from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
@@ -182,6 +182,19 @@ DATASETS = Registry(
             validation=None,
             terms=TERMS["heads_and_brains"],
             stripped=heads_and_brains.is_stripped,
+        ),
+        "folder": Dataset(
+            title="a folder of your own magnitude images",
+            layout="PATH/[train|val|test/][SUBJECT/]NAME.{nii.gz,npy,npz,h5}",
+            find=folder.find,
+            open_case=folder.open_case,
+            kspace=False,
+            size=(192, 192),
+            fit="resize",
+            mask="equispaced",
+            slices=Slices(),
+            validation=None,
+            terms=TERMS["folder"],
         ),
     },
 )

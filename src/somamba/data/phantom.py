@@ -202,6 +202,14 @@ def _heads_and_brains(plan: Plan) -> Written:
     return write(replace(plan, root=plan.root / name))
 
 
+def _folder(plan: Plan) -> Written:
+    images = plan.images()
+    name = f"{plan.role}{plan.number}"
+    _nifti(plan.root / plan.role / name / "image.nii.gz", images)
+    _text(plan.root / "notes.txt", "Not an image.\n")
+    return Written(f"{name}/image", plan.role, image=images)
+
+
 WRITERS: Registry[Callable[[Plan], Written]] = Registry(
     "dataset",
     {
@@ -215,6 +223,7 @@ WRITERS: Registry[Callable[[Plan], Written]] = Registry(
         "brain_t1w": _brain_t1w,
         "heads": _heads,
         "heads_and_brains": _heads_and_brains,
+        "folder": _folder,
     },
 )
 
