@@ -165,3 +165,19 @@ def test_a_grid_is_sent_to_sweep(tmp_path):
     (tmp_path / "grid.yaml").write_text("base: x.yaml\nruns: [{name: a}]\n")
     with pytest.raises(ConfigError, match=r"is a grid .*somamba sweep .*grid\.yaml"):
         train.parse([str(tmp_path / "grid.yaml")])
+
+
+def test_two_processes_train_as_one_does_and_print_once(place, finished, capfd):
+    folder, arguments = place
+    with pytest.raises(SystemExit) as leave:
+        train.main([*arguments, "--output", str(folder / "shared"), "--processes", "2"])
+    assert leave.value.code == 0
+    out = capfd.readouterr().out
+    assert out.count("Finished after 4 steps") == 1
+    config = read_checkpoint(folder / "shared" / "last").config
+    assert config["hardware"] == {"device": "cpu", "processes": 2, "threads": 1}
+    losses = [
+        [event["loss"] for event in read_journal(run / "journal.jsonl") if event["event"] == "step"]
+        for run in (folder / "shared", finished)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)

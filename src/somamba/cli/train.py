@@ -11,7 +11,8 @@ from somamba.cli.parsers.train import parser
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
-from somamba.runtime.processes import announced_rank
+from somamba.runtime.launch import launch, processes_for
+from somamba.runtime.processes import announced_rank, announced_size
 from somamba.training.anneal import annealed_folder, begin_annealing
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
@@ -28,6 +29,8 @@ def main(arguments: list[str]) -> None:
     if options.dry_run:
         say(describe(recipe))
         return
+    if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
+        sys.exit(launch([sys.executable, "-m", "somamba", "train", *_for_each(arguments, options)], processes))
     keep_pages(4096)
     quiet = announced_rank() != 0
     session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
@@ -70,6 +73,17 @@ def _annealing(run: Path, options: Namespace, fields: list[str]) -> Recipe:
     recipe = begin_annealing(run, options.output, options.anneal, fields, resume=options.resume, dry=options.dry_run)
     options.resume = True
     return recipe
+
+
+def _for_each(arguments: list[str], options: Namespace) -> list[str]:
+    """The arguments of each of several processes: one thread, and an annealed copy that the parent has begun."""
+    words, skip = [], False
+    for word in arguments:
+        if not skip and word.partition("=")[0] != "--processes":
+            words.append(word)
+        skip = word == "--processes"
+    began = ["--resume"] if options.anneal is not None else []
+    return [*words, *began, "--machine.threads=1"]
 
 
 def field_help(model: str) -> str:

@@ -1,6 +1,6 @@
 """What ``somamba train`` takes."""
 
-from somamba.cli.arguments import RecipeParser, output_folder, path, real
+from somamba.cli.arguments import RecipeParser, output_folder, path, real, whole
 
 DESCRIPTION = """Train a model as a recipe says. A recipe is a YAML file; every field of it is an option as well.
 
@@ -18,15 +18,22 @@ examples:
   somamba train recipes/acdc_x4.yaml --data.path data/acdc --resume
   somamba train recipes/acdc_x8.yaml --data.path data/acdc --start-from runs/acdc_x4/best
   somamba train runs/acdc_x4 --anneal 3 --data.path data/acdc --output runs/release
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --processes auto
   torchrun --nproc-per-node 2 -m somamba train recipes/acdc_x4.yaml --data.path data/acdc"""
+
+
+def _processes(text: str) -> str:
+    """Read ``auto`` or a number of processes."""
+    return text if text == "auto" else str(whole(1, 1024)(text))
 
 
 def parser() -> RecipeParser:
     """The options about the session; the others are fields of the recipe."""
     parser = RecipeParser(
         prog="somamba train",
-        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--dry-run] [--print-config] "
-        "[--FIELD VALUE ...]\n       %(prog)s RUN --anneal EPOCHS [--output FOLDER] [--resume] [--FIELD VALUE ...]",
+        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--processes N] [--dry-run] "
+        "[--print-config] [--FIELD VALUE ...]\n"
+        "       %(prog)s RUN --anneal EPOCHS [--output FOLDER] [--resume] [--FIELD VALUE ...]",
         description=DESCRIPTION,
         add_help=False,
     )
@@ -42,6 +49,13 @@ def parser() -> RecipeParser:
         type=real(0, 10**6),
         metavar="EPOCHS",
         help="decay the rate of a run to zero, in a new folder",
+    )
+    parser.add_argument(
+        "--processes",
+        type=_processes,
+        default="1",
+        metavar="N|auto",
+        help="share each step on this machine (default: 1)",
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done, and how long")
     parser.add_argument("--print-config", action="store_true", help="print every field with its value, and leave")

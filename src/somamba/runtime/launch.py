@@ -1,0 +1,138 @@
+"""Several processes of one command on this machine, which join as under ``torchrun`` and end together."""
+
+import ctypes
+import os
+import platform
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import IO
+
+from somamba.errors import ConfigError
+
+FORWARDED = (signal.SIGINT, signal.SIGTERM)
+PAUSE = 0.1
+"""Seconds between two looks at the processes."""
+_PARENT_DEATH_SIGNAL = 1  # name of prctl() in <sys/prctl.h>
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes_for(asked: str, batch_size: int) -> int:
+    """How many processes to start.
+
+    Args:
+        asked: A number, or ``auto`` for one on each core, as far as they can share a batch evenly.
+        batch_size: Slices of one step.
+    """
+    if asked == "auto":
+        return max(count for count in range(1, min(cores(), batch_size) + 1) if batch_size % count == 0)
+    if batch_size % int(asked):
+        raise ConfigError(f"batch_size={batch_size} cannot be shared evenly by --processes {asked}.")
+    return int(asked)
+
+
+def launch(command: Sequence[str], processes: int) -> int:
+    """Run a command in several processes; the first one prints, the others are silent unless they fail.
+
+    SIGINT and SIGTERM are passed on to all of them. If one fails or is killed, the others are killed: they could only
+    wait for it, and what they write is safe at any moment. If this process is killed, they get SIGTERM.
+
+    Args:
+        command: Program and arguments, the same for all.
+        processes: How many.
+
+    Returns:
+        The exit code of the first process that failed, as a shell counts it, or of the first process.
+    """
+    settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(processes)}
+    settings |= {"OMP_NUM_THREADS": "1"}
+    running: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as stack:
+        errors = [None if rank == 0 else stack.enter_context(tempfile.TemporaryFile()) for rank in range(processes)]
+        stack.enter_context(_forwarding(running))
+        for rank, error in enumerate(errors):
+            environment = os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+            running.append(_start(command, environment, error))
+        code = _wait(running)
+        if code not in (0, running[0].returncode):
+            _print_failure(running, errors)
+    return code
+
+
+def _start(command: Sequence[str], environment: dict[str, str], error: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    # A session of its own: Ctrl-C then reaches the process once, passed on, and not a second time from the terminal.
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=None if error is None else subprocess.DEVNULL,
+        stderr=error,
+        start_new_session=True,
+        preexec_fn=_end_with_parent if platform.system() == "Linux" else None,
+    )
+
+
+def _end_with_parent() -> None:
+    _libc.prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGTERM))
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _wait(running: Sequence[subprocess.Popen[bytes]]) -> int:
+    """Wait for all; kill the rest once one has failed. The exit code of that one, or of the first."""
+    while True:
+        codes = [process.poll() for process in running]
+        # A training that was stopped by a signal or its time limit leaves with the same code in every process.
+        failed = [code for code in codes if code is not None and (code < 0 or code in (1, 2))]
+        if failed or None not in codes:
+            break
+        time.sleep(PAUSE)
+    if failed:
+        time.sleep(10 * PAUSE)  # The first process may be about to say what happened.
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    code = failed[0] if failed else running[0].returncode
+    return 128 - code if code < 0 else code
+
+
+def _print_failure(running: Sequence[subprocess.Popen[bytes]], errors: Sequence[IO[bytes] | None]) -> None:
+    for rank, (process, error) in enumerate(zip(running, errors, strict=True)):
+        if error is not None and process.returncode in (1, 2):
+            error.seek(0)
+            sys.stderr.write(f"Process {rank} of {len(running)}: {error.read().decode(errors='replace')[-4000:]}\n")
+            return
+
+
+@contextmanager
+def _forwarding(running: Sequence[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Inside, signals to this process go to the others."""
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        for process in running:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
