@@ -9,6 +9,7 @@ from somamba.inference.engines import ENGINES
 from somamba.inference.weights import DEFAULT
 from somamba.inference.writers.writing import FORMATS
 from somamba.models.zoo import MODELS
+from somamba.physics.compression import MOST_COILS
 from somamba.physics.masks import MASKS
 from somamba.report.figures.reconstructions import ERROR_RANGE
 from somamba.report.report import SLICES, TITLE
@@ -27,6 +28,7 @@ def test_names_are_those_of_the_registries():
 
 def test_defaults_are_those_of_the_library():
     assert declared.WEIGHTS == DEFAULT
+    assert declared.MOST_COILS == MOST_COILS
     assert declared.GALLERY_CASES == CASES
     assert declared.CUTOFFS == CUTOFFS
     assert (declared.REPORT_TITLE, declared.REPORT_SLICES) == (TITLE, SLICES)

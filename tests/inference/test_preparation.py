@@ -10,6 +10,7 @@ import torch
 import somamba
 from inference.checkpoints import tiny
 from inference.raw.made import coil_kspace, columns
+from somamba.errors import ConfigError
 from somamba.evaluation.metrics import score
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.in_memory import raw_scan_of
@@ -120,3 +121,62 @@ def test_what_was_undersampled_already_is_not_undersampled_again():
     with pytest.raises(ValueError, match="undersampled already"):
         Preparation(scan, ZERO_FILLED, FOUR).slice(0)
     assert Preparation(replace(scan), ZERO_FILLED).slice(0) is not None
+
+
+def many_coils(coils, **options):
+    """A scan of mixes of four coils, and its first slice prepared for a network that takes maps."""
+    kspace = columns(coil_kspace(), 2, 8)
+    mixes = np.random.default_rng(0).standard_normal((coils, len(kspace))) @ kspace.reshape(len(kspace), -1)
+    scan = raw_scan_of(mixes.reshape(coils, *kspace.shape[1:]).astype(np.complex64), axes=("coils", "y", "x"))
+    return scan, Preparation(scan, ZERO_FILLED, RecoveryOptions(**options)).slice(0)
+
+
+def test_many_coils_are_compressed_and_few_are_not():
+    scan, prepared = many_coils(20)
+    assert prepared.measured.kspace.shape[0] == prepared.measured.maps.shape[0] == 12
+    assert prepared.full.shape[0] == 12
+    assert prepared.energy > 0.999
+    assert reconstruct(scan, ZERO_FILLED).provenance["compressed_to"] == 12
+    few, kept = many_coils(12)
+    assert kept.measured.kspace.shape[0] == 12
+    assert kept.energy == 1
+    assert reconstruct(few, ZERO_FILLED).provenance["compressed_to"] is None
+
+
+def test_coils_that_are_mixes_of_four_lose_nothing_by_compression_to_four():
+    scan, _ = many_coils(9)
+    few, full = (np.abs(reconstruct(scan, ZERO_FILLED, RecoveryOptions(coils=n)).images) for n in (4, 9))
+    assert np.linalg.norm(few - full) < 0.02 * np.linalg.norm(full)
+
+
+def test_no_coil_is_refused():
+    with pytest.raises(ConfigError, match="at least 1 coil"):
+        RecoveryOptions(coils=0)
+
+
+def test_given_maps_are_compressed_with_the_coils():
+    kspace = columns(coil_kspace(), 2, 8)
+    maps = np.ones_like(kspace)
+    scan = raw_scan_of(kspace, maps=maps, axes=("coils", "y", "x"))
+    prepared = Preparation(scan, ZERO_FILLED, RecoveryOptions(coils=2)).slice(0)
+    norm = torch.linalg.vector_norm(prepared.measured.maps, dim=0)
+    torch.testing.assert_close(norm, torch.ones_like(norm))
+
+
+def test_the_last_step_follows_networks_for_raw_scans_and_its_strengths_are_recorded(tmp_path):
+    trained = tiny(tmp_path)
+    scan = raw_scan_of(columns(coil_kspace(), 2, 8), axes=("coils", "y", "x"))
+    made = reconstruct(scan, trained)
+    assert set(made.provenance["refinement"]) == {"weight", "sparsity"}
+    plain = reconstruct(scan, trained, RecoveryOptions(refine=False))
+    assert plain.provenance["refinement"] is None
+    assert reconstruct(scan, ZERO_FILLED).provenance["refinement"] is None
+    assert not np.array_equal(made.images, plain.images)
+
+
+def test_all_slices_of_a_volume_share_the_strengths(tmp_path):
+    one = columns(coil_kspace(), 2, 8)
+    volume = np.stack([np.zeros_like(one), one, 2 * one])
+    made = reconstruct(raw_scan_of(volume, axes=("slices", "coils", "y", "x")), tiny(tmp_path))
+    assert made.provenance["refinement"]["weight"] is not None
+    np.testing.assert_allclose(made.images[2], 2 * made.images[1], rtol=1e-3, atol=1e-4 * np.abs(made.images).max())

@@ -6,7 +6,7 @@ import torch
 from promises import complex_normal
 from somamba.errors import InputError
 from somamba.physics.encoding import Fourier, encoding
-from somamba.physics.held_out import hold_out, sampled_mask, split
+from somamba.physics.held_out import hold_out, sampled_mask, split, without_gaps
 from somamba.physics.masks import equispaced
 
 MAPS = complex_normal((2, 3, 24, 32), torch.Generator().manual_seed(1), torch.complex64)
@@ -94,3 +94,14 @@ def test_nothing_can_be_held_out_of_a_tiny_centre_or_without_a_mask():
         hold_out(only(IMAGES), only, 0)
     with pytest.raises(InputError, match="has no mask"):
         sampled_mask(Fourier())
+
+
+def test_gaps_are_told_from_edges():
+    columns = torch.zeros(3, 1, 1, 16, dtype=torch.bool)
+    columns[0] = True
+    columns[1, ..., 4:12] = True
+    columns[2, ..., 8:] = True
+    assert without_gaps(columns)
+    columns[2, ..., 10] = False
+    assert not without_gaps(columns)
+    assert not without_gaps(sampled_mask(SCATTERED))

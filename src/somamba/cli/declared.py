@@ -34,6 +34,7 @@ WRITERS = ("h5", "nii", "dcm", "npy", "png")
 ENGINES = ("local", "ray")
 BACKENDS = ("triton", "fused", "native", "compiled", "chunked", "reference")
 WEIGHTS = "brain_raw"
+MOST_COILS = 12
 GALLERY_CASES = 2
 CUTOFFS = (0.25, 0.35)
 REPORT_TITLE = "SO-Mamba report"

@@ -62,7 +62,11 @@ def _request(options: Namespace, trained: Trained) -> ReconstructionRequest:
     return ReconstructionRequest(
         weights=options.weights,
         recovery=RecoveryOptions(
-            undersampling=_undersampling(options, trained), prewhiten=not options.no_prewhitening, force=options.force
+            undersampling=_undersampling(options, trained),
+            prewhiten=not options.no_prewhitening,
+            force=options.force,
+            coils=options.coils,
+            refine=not options.no_refinement,
         ),
         axes=options.axes,
         centred=options.centred,

@@ -3,6 +3,7 @@
     whiten    coils are mixed so that their noise is independent and alike        the whole scan
     unit      samples far from 1 are divided by a power of two                    slice by slice, as all that follow
     sample    which samples are used, and which count as zero
+    compress  many coils become few virtual ones
     maps      coil maps that were given, or ESPIRiT's
     scale     brightness 1, as in training                                        `somamba.inference.recovery`
 
@@ -18,7 +19,7 @@ import torch
 from jaxtyping import Bool, Complex
 from torch import Tensor
 
-from somamba.errors import InputError
+from somamba.errors import ConfigError, InputError
 from somamba.inference.coil_maps import estimated_maps, given_maps
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.raw.sampling import SliceSampling, find_sampling
@@ -26,6 +27,7 @@ from somamba.inference.raw.whitening import whitened
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
+from somamba.physics.compression import MOST_COILS, compress, compression_matrix
 from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import SamplingMask
 
@@ -52,6 +54,14 @@ class RecoveryOptions:
     sensitivity maps."""
     force: bool = False
     """Let weights that were trained for magnitude images see measurements."""
+    coils: int = MOST_COILS
+    """More coils than this are compressed to so many, if the network takes sensitivity maps."""
+    refine: bool = True
+    """Let a last step of sparsity follow a network that takes sensitivity maps, see `somamba.models.refined`."""
+
+    def __post_init__(self) -> None:
+        if self.coils < 1:
+            raise ConfigError(f"coils={self.coils}; at least 1 coil must remain.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,13 +70,15 @@ class PreparedSlice:
 
     measured: MeasuredSlice
     full: Complex[Tensor, "coils y x"]
-    """All samples of the slice, also those that were left out afterwards."""
+    """All samples of the slice, also those that were left out afterwards; of virtual coils after compression."""
     sampling: SliceSampling
     """What was acquired of it."""
     acceleration: float
     """All samples over those that are used, within what the scanner acquires at all."""
     unit: float = 1.0
     """What the samples were divided by; the images are multiplied by it."""
+    energy: float = 1.0
+    """Share of the energy of the calibration samples that the virtual coils keep; 1 without compression."""
     magnitudes: bool = False
     """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
 
@@ -109,6 +121,15 @@ class Preparation:
         self.scan = whitened(scan) if self.options.prewhiten and not self.side_by_side else scan
         self.pattern = self._pattern()
 
+    @property
+    def compressed_to(self) -> int | None:
+        """How many virtual coils there are; None without compression."""
+        return None if self.side_by_side or self.scan.coils <= self.options.coils else self.options.coils
+
+    def refines(self, trained: Trained) -> bool:
+        """Whether the last step follows: behind a network that was trained on measurements and takes coil maps."""
+        return self.options.refine and trained.protocol == "raw" and not self.side_by_side
+
     def slice(self, index: int) -> PreparedSlice | None:
         """One slice; None if all its samples are zero.
 
@@ -125,8 +146,10 @@ class Preparation:
             full = full if unit == 1 else (full.to(torch.complex128) / unit).to(torch.complex64)
             sampling = find_sampling(full)
             mask, acceleration = self._sampled(sampling)
+            matrix, energy = self._compression(index, torch.where(mask, full, 0), sampling)
+            full = full if matrix is None else compress(matrix, full)
             kspace = torch.where(mask, full, 0)
-            measured = MeasuredSlice(kspace=kspace, mask=mask, maps=self._maps(index, kspace, unit))
+            measured = MeasuredSlice(kspace=kspace, mask=mask, maps=self._maps(index, kspace, unit, matrix))
         except InputError as error:
             raise InputError(f"{self.scan.path}, slice {index}: {error}") from None
         return PreparedSlice(
@@ -135,6 +158,7 @@ class Preparation:
             sampling=sampling,
             acceleration=acceleration,
             unit=unit,
+            energy=energy,
             magnitudes=self.magnitudes,
         )
 
@@ -183,18 +207,39 @@ class Preparation:
         edge[:band] = edge[len(mask) - band :] = True
         return mask | edge
 
+    def _compression(
+        self, index: int, kspace: Complex[Tensor, "coils y x"], sampling: SliceSampling
+    ) -> tuple[Complex[Tensor, "virtual coils"] | None, float]:
+        """The matrix that compresses the coils of a slice, and the energy that it keeps; None if they are few."""
+        if self.compressed_to is None:
+            return None, 1.0
+        samples = kspace
+        if self.scan.reference is not None:
+            samples = self.scan.calibration(index)
+        elif sampling.calibration is not None:
+            samples = kspace[:, sampling.calibration.rows, sampling.calibration.columns]
+        matrix, energy = compression_matrix(samples, self.options.coils)
+        return matrix, float(energy)
+
     def _maps(
-        self, index: int, kspace: Complex[Tensor, "coils y x"], unit: float
-    ) -> Complex[Tensor, "coils y x"] | None:
+        self,
+        index: int,
+        kspace: Complex[Tensor, "virtual y x"],
+        unit: float,
+        matrix: Complex[Tensor, "virtual coils"] | None,
+    ) -> Complex[Tensor, "virtual y x"] | None:
         """Maps that were given, else estimated; none for one coil, or for a network that keeps coils side by side."""
         scan = self.scan
         if scan.coils == 1 or self.side_by_side:
             return None
         given = scan.maps(index)
         if given is not None:
-            return given_maps(given)
-        # Not from the samples that were left out afterwards: no scanner would have them.
-        return estimated_maps(kspace if scan.reference is None else scan.calibration(index) / unit)
+            return given_maps(given if matrix is None else compress(matrix, given))
+        if scan.reference is None:
+            # Not from the samples that were left out afterwards: no scanner would have them.
+            return estimated_maps(kspace)
+        reference = scan.calibration(index) / unit
+        return estimated_maps(reference if matrix is None else compress(matrix, reference))
 
 
 def edge_rows(height: int) -> int:

@@ -19,6 +19,7 @@ from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.trained import Trained
 from somamba.inference.weights import DEFAULT, open_weights
+from somamba.physics.compression import MOST_COILS
 from somamba.runtime.device import find_device
 
 Array: TypeAlias = NDArray[Any] | Tensor
@@ -68,6 +69,8 @@ class Pretrained:
         axes: Sequence[str] | None = ...,
         centred: bool | None = ...,
         force: bool = ...,
+        coils: int = ...,
+        refine: bool = ...,
     ) -> Tensor: ...
 
     @overload
@@ -81,6 +84,8 @@ class Pretrained:
         axes: Sequence[str] | None = ...,
         centred: bool | None = ...,
         force: bool = ...,
+        coils: int = ...,
+        refine: bool = ...,
     ) -> ReconstructedArray: ...
 
     def reconstruct(
@@ -93,6 +98,8 @@ class Pretrained:
         axes: Any = None,
         centred: Any = None,
         force: bool = False,
+        coils: int = MOST_COILS,
+        refine: bool = True,
     ) -> Any:
         """Reconstruct one slice or several.
 
@@ -108,6 +115,8 @@ class Pretrained:
             centred: True: zero frequency and object are in the middle, as after ``fftshift(fft2(ifftshift(image)))``.
                 False: the zero frequency is the first sample, as ``fft2(image)`` has it. None finds it.
             force: Let weights that were trained for magnitude images see measurements.
+            coils: More coils than this are compressed to so many.
+            refine: Let a last step of sparsity follow the network, as far as samples that were held out confirm it.
 
         Returns:
             Complex images (y, x), or (slices, y, x) if there are slices, of the kind that came in (`ReconstructedArray`
@@ -121,7 +130,9 @@ class Pretrained:
         if noise is not None and self.trained.coils > 1:
             raise InputError("This network knows each coil as it is, so they cannot be prewhitened. Leave noise out.")
         scan = raw_scan_of(kspace, maps=maps, mask=mask, noise=noise, axes=axes, centred=centred)
-        made = reconstruct(scan, self.trained, RecoveryOptions(force=force), device=self.device)
+        made = reconstruct(
+            scan, self.trained, RecoveryOptions(force=force, coils=coils, refine=refine), device=self.device
+        )
         return _like(kspace, made, stacked=scan.stacked)
 
 

@@ -17,6 +17,7 @@ from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.raw.whitening import NOTE
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
+from somamba.inference.refinement import facts_of, refinement
 from somamba.inference.trained import Trained
 from somamba.inference.writers.naming import stem
 from somamba.models.zero_filled import ZeroFilled
@@ -74,7 +75,9 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     preparation = Preparation(scan, trained, options)
-    scan, method = preparation.scan, trained.model.to(device)
+    scan, model = preparation.scan, trained.model.to(device)
+    refined = refinement(preparation, model, device) if preparation.refines(trained) else None
+    method = refined or model
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     empty: list[int] = []
     accelerations: list[float] = []
@@ -96,6 +99,8 @@ def reconstruct(
         "undersampling": None if undersampling is None else asdict(undersampling),
         "mask_digest": None if pattern is None else pattern.digest,
         "acceleration": sum(accelerations) / len(accelerations),
+        "compressed_to": preparation.compressed_to,
+        "refinement": None if refined is None else facts_of(refined),
         "empty_slices": empty,
         "notes": [*scan.notes, *notes, *([COMPLETE] if max(accelerations) == 1 else [])],
         "code": code_record(),

@@ -14,7 +14,9 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
-from somamba.physics.held_out import HeldOut, hold_out, sampled_mask
+from somamba.physics.compression import compress, compression_matrix
+from somamba.physics.encoding import Coils, encoding
+from somamba.physics.held_out import HeldOut, hold_out, sampled_mask, without_gaps
 from somamba.physics.operator import LinearOperator
 from somamba.physics.sparse import sparse_image
 from somamba.shapes import Images
@@ -43,43 +45,45 @@ class RefinementConfig:
     """Of the last step."""
     search_iterations: int = 10
     """Of each candidate; it starts where the one before it ended."""
+    search_coils: int = 6
+    """Candidates are compared with the coils compressed to so many, which is enough to tell them apart."""
     seed: int = 0
     """Names the samples that are held out."""
 
 
 class Refined(Reconstructor):
-    """A network followed by the last step; a slice that is fully sampled is left as the network has it."""
+    """A network followed by the last step. Slices without gaps between their lines stay as the network has them."""
 
     def __init__(self, network: Reconstructor, config: RefinementConfig | None = None) -> None:
         super().__init__()
         self.network = network
         self.config = config or RefinementConfig()
+        self.fixed: Strengths | None = None
+        """Strengths that were chosen before, for slices of the same scan; None chooses them for every slice."""
+        self.used: Strengths | None = None
+        """The strengths of the last slices; None if they were left as the network has them."""
 
     @override
     @torch.no_grad()
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
         image: Images = self.network(y, A)
-        strengths = self.strengths(y, A)
+        self.used = strengths = self.fixed or self.strengths(y, A)
         if strengths is None:
             return image
-        return self.refine(image, y, A, strengths)
-
-    def refine(self, image: Images, y: Tensor, A: LinearOperator, strengths: Strengths) -> Images:
-        """The last step, from the network's image."""
-        return sparse_image(
-            y, A, strengths.sparsity, prior=image, weight=strengths.weight, iterations=self.config.iterations
-        )
+        weight, sparsity = (strength.to(y.device) for strength in strengths)
+        return sparse_image(y, A, sparsity, prior=image, weight=weight, iterations=self.config.iterations)
 
     @torch.no_grad()
     def strengths(self, y: Tensor, A: LinearOperator) -> Strengths | None:
-        """What the held-out samples choose; None if nothing is missing, or nothing can be held out."""
-        if bool(sampled_mask(A).all()):
+        """What the held-out samples choose; None if there are no gaps to fill, or nothing can be held out."""
+        if without_gaps(sampled_mask(A)):
             return None
         try:
             parts = hold_out(y, A, self.config.seed)
         except InputError:
             return None
-        search = _Search(parts, self.network(parts.y, parts.A), self.config.search_iterations)
+        prior = self.network(parts.y, parts.A)
+        search = _Search(_fewer_coils(parts, self.config.search_coils), prior, self.config.search_iterations)
         size = (len(y), 1, 1, 1)
         real = y.dtype.to_real()
         weight = torch.full(size, self.config.first_weight, dtype=real, device=y.device)
@@ -89,6 +93,21 @@ class Refined(Reconstructor):
         for number in self.config.weights:
             search.attempt(Strengths(torch.full_like(weight, number), chosen))
         return search.best
+
+
+def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
+    """The same samples of virtual coils, if there is one slice and it has more coils than that."""
+    maps = next((factor.maps for factor in parts.A.factors if isinstance(factor, Coils)), None)
+    if maps is None or len(parts.y) > 1 or maps.shape[1] <= n_coils:
+        return parts
+    matrix, _ = compression_matrix(parts.y[0], n_coils)
+    virtual = compress(matrix, maps[0])[None]
+    return HeldOut(
+        compress(matrix, parts.y[0])[None],
+        encoding(sampled_mask(parts.A), virtual),
+        compress(matrix, parts.hidden[0])[None],
+        encoding(sampled_mask(parts.hidden_operator), virtual),
+    )
 
 
 class _Search:

@@ -62,6 +62,16 @@ def sampled_mask(A: LinearOperator) -> Bool[Tensor, "masks 1 #y x"]:
     raise InputError(f"{A!r} has no mask, so no samples can be held out of it.")
 
 
+def without_gaps(mask: Bool[Tensor, "masks 1 #y x"]) -> bool:
+    """Whether neighbouring columns were acquired, and only those: what is missing lies at the edges, if anything is."""
+    rows, columns = mask.any(dim=-1, keepdim=True), mask.any(dim=-2, keepdim=True)
+    if not torch.equal(mask, (rows & columns).expand_as(mask)):
+        return False
+    # A gap begins where a line is missing after one that was acquired; without gaps there is at most one such place.
+    ends = (columns[..., :-1] & ~columns[..., 1:]).sum(dim=-1) + columns[..., -1].long()
+    return bool((ends == 1).all())
+
+
 def with_mask(A: LinearOperator, mask: Bool[Tensor, "masks 1 #y x"]) -> LinearOperator:
     """The same coils under another mask."""
     maps = next((factor.maps for factor in A.factors if isinstance(factor, Coils)), None)

@@ -4,18 +4,19 @@ import re
 from argparse import ArgumentTypeError
 
 from somamba.cli.arguments import CommandParser, acceleration, command_parser, path, seed, threads, whole
-from somamba.cli.declared import ENGINES, MASKS, WEIGHTS, WRITERS
+from somamba.cli.declared import ENGINES, MASKS, MOST_COILS, WEIGHTS, WRITERS
 from somamba.cli.parsers.inspect import add_choices
 
 DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
 .hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
 
-What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; coil maps
-are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one at a time. Results say inside how
-they were made. Of several files, those whose result is there and was made from the same scan with the same weights and
-options are skipped, and a bad one does not stop the others. With --acceleration a fully sampled scan is undersampled
-first, and PSNR and SSIM against the full image are given for the network and for zero-filling; the full image is merged
-by the same coil maps.
+What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; more than
+12 coils are compressed; coil maps are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one
+at a time. Behind the network a last step makes the image sparse in wavelets, as far as samples that were held out
+confirm it (--no-refinement leaves it out). Results say inside how they were made. Of several files, those whose result
+is there and was made from the same scan with the same weights and options are skipped, and a bad one does not stop the
+others. With --acceleration a fully sampled scan is undersampled first, and PSNR and SSIM against the full image are
+given for the network and for zero-filling; the full image is merged by the same coil maps.
 Exit code: 0 when all is there, 2 when anything failed.
 
 examples:
@@ -35,7 +36,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--weights",
         default=WEIGHTS,
-        help="bundled weights by name, the folder of a checkpoint, or zero_filled (default: %(default)s)",
+        help="bundled weights by name, the folder of a checkpoint, l1_wavelet, cg_sense or zero_filled "
+        "(default: %(default)s)",
     )
     parser.add_argument("--format", action="append", choices=WRITERS, help="in a folder; may be repeated (default: h5)")
     add_choices(parser)
@@ -48,6 +50,16 @@ def parser() -> CommandParser:
     parser.add_argument("--seed", type=seed, help="seed of a random mask (default: 0)")
     parser.add_argument(
         "--no-prewhitening", action="store_true", help="leave the coils of a file with a noise scan alone"
+    )
+    parser.add_argument(
+        "--coils",
+        type=whole(1),
+        metavar="N",
+        default=MOST_COILS,
+        help="compress more coils to N (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--no-refinement", action="store_true", help="leave the image as the network has it, without the last step"
     )
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
     parser.add_argument("--template", type=path, help="a DICOM file of the scan; dcm results get its patient and study")

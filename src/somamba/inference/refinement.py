@@ -1,0 +1,45 @@
+"""The last step of a scan: its strengths are chosen once, on a slice in the middle, and used for all slices."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from somamba.inference.preparation import Preparation
+from somamba.models.base import Reconstructor
+from somamba.models.refined import Refined, Strengths
+from somamba.physics.operator import LinearOperator
+
+
+def refinement(preparation: Preparation, model: Reconstructor, device: torch.device | str = "cpu") -> Refined:
+    """The model with the last step behind it.
+
+    Args:
+        preparation: The scan. Of several slices, the one nearest to the middle that has signal chooses the strengths.
+        model: The network, on ``device``.
+        device: Where it runs.
+    """
+    refined = Refined(model).eval()
+    count = preparation.scan.slices
+    if count == 1:
+        return refined
+    for index in sorted(range(count), key=lambda number: abs(number - count // 2)):
+        prepared = preparation.slice(index)
+        chosen: list[Strengths | None] = []
+
+        def choose(y: Tensor, A: LinearOperator, chosen: list[Strengths | None] = chosen) -> Tensor:
+            chosen.append(refined.strengths(y, A))
+            return A.adjoint(y)
+
+        if prepared is not None and prepared.recover(choose, device) is not None:
+            refined.fixed = chosen[0]
+            break
+    return refined
+
+
+def facts_of(refined: Refined) -> dict[str, Any]:
+    """What the provenance says: the strengths that were used, None if nothing was missing or held out."""
+    if refined.used is None:
+        return {"weight": None, "sparsity": None}
+    weight, sparsity = (float(strength.flatten()[0]) for strength in refined.used)
+    return {"weight": weight, "sparsity": sparsity}

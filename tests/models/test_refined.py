@@ -1,0 +1,79 @@
+"""The last step improves a network's image, is chosen without the truth, and leaves complete scans alone."""
+
+import pytest
+import torch
+
+from somamba.data.simulation.scanner import varied_coils
+from somamba.models.cg_sense import CGSense
+from somamba.models.refined import Refined, RefinementConfig
+from somamba.physics.encoding import encoding
+from somamba.physics.masks import equispaced
+
+
+def scan(coils: int = 8, size: int = 64, noise: float = 0.02):
+    """A head of layers and blocks, a third of its columns, and the image."""
+    y, x = torch.meshgrid(*(torch.linspace(-1, 1, size) for _ in range(2)), indexing="ij")
+    radius = (y / 0.9).square().add((x / 0.75).square()).sqrt()
+    image = 0.4 * (radius < 0.85) + 0.5 * ((radius > 0.9) & (radius < 1)) + 0.3 * ((y.abs() < 0.3) & (x.abs() < 0.2))
+    maps = varied_coils(coils, (size, size), seed=1)[None]
+    maps = maps / torch.linalg.vector_norm(maps, dim=1, keepdim=True)
+    A = encoding(equispaced(size, 3, center_fraction=0.18).tensor(), maps)
+    truth = image.to(torch.complex64)[None, None]
+    y = A(truth)
+    return (
+        y + noise * torch.randn(y.shape, dtype=y.dtype, generator=torch.Generator().manual_seed(0)) * (y != 0),
+        A,
+        truth,
+    )
+
+
+def error(image, truth):
+    return float((image - truth).norm() / truth.norm())
+
+
+def test_sparsity_improves_a_linear_image():
+    y, A, truth = scan()
+    network = CGSense()
+    refined = Refined(network)
+    assert error(refined(y, A), truth) < 0.8 * error(network(y, A), truth)
+    assert refined.used is not None
+
+
+def test_a_perfect_network_is_trusted_and_a_useless_one_is_not():
+    y, A, truth = scan()
+
+    class Constant(CGSense):
+        def __init__(self, image):
+            super().__init__()
+            self.image = image
+
+        def forward(self, _y, _A):
+            return self.image
+
+    good, bad = (Refined(Constant(image)).strengths(y, A) for image in (truth, torch.zeros_like(truth)))
+    assert float(good.weight) > float(bad.weight)
+    assert float(bad.weight) <= 0.001
+
+
+def test_it_is_chosen_with_fewer_coils_almost_as_with_all():
+    y, A, truth = scan(coils=10)
+    few, all_of_them = (Refined(CGSense(), RefinementConfig(search_coils=n)) for n in (5, 10))
+    assert error(few(y, A), truth) < 1.05 * error(all_of_them(y, A), truth)
+
+
+def test_strengths_that_were_chosen_before_are_used():
+    y, A, _ = scan()
+    refined = Refined(CGSense())
+    refined.fixed = refined.strengths(y, A)
+    assert torch.equal(refined(y, A), Refined(CGSense())(y, A))
+
+
+@pytest.mark.parametrize("columns", [slice(0, 64), slice(4, 60)], ids=["whole", "zero-padded"])
+def test_a_scan_without_gaps_stays_as_the_network_has_it(columns):
+    _, A, truth = scan()
+    mask = torch.zeros(1, 1, 1, 64, dtype=torch.bool)
+    mask[..., columns] = True
+    full = encoding(mask, A.factors[-1].maps)
+    refined = Refined(CGSense())
+    assert torch.equal(refined(full(truth), full), CGSense()(full(truth), full))
+    assert refined.used is None
