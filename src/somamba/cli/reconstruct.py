@@ -1,5 +1,6 @@
 """``somamba reconstruct FILE... -o OUT``: from a user's undersampled scans to images."""
 
+import logging
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from somamba.cli.output import make_console
 from somamba.cli.parsers.reconstruct import parser
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
+from somamba.inference.adaptation import Adaptation
 from somamba.inference.engines import ENGINES
 from somamba.inference.jobs import JobOutcome, ReconstructionRequest, WorkerFactory
 from somamba.inference.plan import Job, plan, shard
@@ -35,6 +37,7 @@ def main(arguments: list[str]) -> None:
     if not jobs:
         console.print("This shard has nothing to do: there are fewer scans than shards.")
         return
+    _check_adaptation(options, jobs)
     # Weights that cannot be used are one error, not one for every scan.
     trained = open_weights(options.weights)
     factory = WorkerFactory(
@@ -58,6 +61,16 @@ def main(arguments: list[str]) -> None:
         raise DataError(f"{len(failed)} of {len(jobs)} scans could not be reconstructed; see above.")
 
 
+def _check_adaptation(options: Namespace, jobs: Sequence[Job]) -> None:
+    """Refuse to keep several adapted networks in one folder; let the steps be seen otherwise."""
+    if options.save_adapted is not None and options.adapt is None:
+        raise ConfigError("--save-adapted keeps what --adapt makes; give --adapt auto too.")
+    if options.save_adapted is not None and len(jobs) > 1:
+        raise ConfigError(f"--save-adapted keeps the network of one scan, and there are {len(jobs)}.")
+    if options.adapt is not None:
+        logging.getLogger("somamba.inference.adaptation").setLevel(logging.INFO)
+
+
 def _request(options: Namespace, trained: Trained) -> ReconstructionRequest:
     return ReconstructionRequest(
         weights=options.weights,
@@ -68,6 +81,8 @@ def _request(options: Namespace, trained: Trained) -> ReconstructionRequest:
             coils=options.coils,
             refine=not options.no_refinement,
         ),
+        adaptation=None if options.adapt is None else Adaptation(steps=options.adapt or None),
+        save_adapted=options.save_adapted,
         axes=options.axes,
         centred=options.centred,
         maps=options.maps,

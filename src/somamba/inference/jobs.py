@@ -16,11 +16,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from somamba.errors import DataError, SomambaError
+from somamba.inference.adaptation import Adaptation, Adapted
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import Trained
+from somamba.inference.trained import Trained, save_trained
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.inference.writers.stamp import StoredResult
 from somamba.inference.writers.template import read_template
@@ -52,6 +53,10 @@ class ReconstructionRequest:
     axes: tuple[str, ...] | None = None
     centred: bool | None = None
     maps: Path | None = None
+    adaptation: Adaptation | None = None
+    """Adapt a copy of the network to every scan first."""
+    save_adapted: Path | None = None
+    """A folder for the adapted checkpoint, for one scan."""
     template: Path | None = None
     """A DICOM file whose patient and study DICOM results get."""
     again: bool = False
@@ -61,6 +66,7 @@ class ReconstructionRequest:
         """What decides a result besides the scan and the weights."""
         return {
             **asdict(self.recovery),
+            "adaptation": None if self.adaptation is None else asdict(self.adaptation),
             "axes": None if self.axes is None else list(self.axes),
             "centred": self.centred,
             "maps": None if self.maps is None else fingerprint(self.maps),
@@ -145,7 +151,19 @@ class Worker:
             scores.add(recovered)
             on_slice(job, next(slices), scan.slices)
 
-        reconstruction = reconstruct(scan, trained, asked.recovery, device=self.device, on_slice=watch)
+        def keep(adapted: Adapted) -> None:
+            if asked.save_adapted is not None:
+                save_trained(asked.save_adapted, adapted.trained)
+
+        reconstruction = reconstruct(
+            scan,
+            trained,
+            asked.recovery,
+            adaptation=asked.adaptation,
+            device=self.device,
+            on_slice=watch,
+            on_adapted=keep,
+        )
         more = {REQUEST: request, "slices": scan.slices, "scores": scores.means()}
         provenance = {"input": job.source.name, **reconstruction.provenance, **more}
         for output in job.outputs:

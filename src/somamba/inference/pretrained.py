@@ -4,6 +4,7 @@ An array is understood as the same array in a file would be, and takes the same 
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, cast, overload
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.inference.adaptation import Adaptation, OnProgress, adapt
 from somamba.inference.markup import html_table
-from somamba.inference.preparation import RecoveryOptions
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import Trained
+from somamba.inference.trained import Trained, save_trained
 from somamba.inference.weights import DEFAULT, open_weights
 from somamba.physics.compression import MOST_COILS
 from somamba.runtime.device import find_device
@@ -39,6 +41,8 @@ class Pretrained:
     def __init__(self, trained: Trained, device: str = "auto") -> None:
         self.trained = trained
         self.device = find_device(device)
+        self.adaptation: dict[str, Any] | None = None
+        """How the network was adapted to a scan; None if it was not."""
         trained.model.to(self.device)
 
     def __repr__(self) -> str:
@@ -134,6 +138,50 @@ class Pretrained:
             scan, self.trained, RecoveryOptions(force=force, coils=coils, refine=refine), device=self.device
         )
         return _like(kspace, made, stacked=scan.stacked)
+
+    def adapt(
+        self,
+        kspace: Any,
+        maps: Any = None,
+        mask: Any = None,
+        *,
+        noise: Any = None,
+        axes: Sequence[str] | None = None,
+        centred: bool | None = None,
+        coils: int = MOST_COILS,
+        settings: Adaptation | None = None,
+        on_progress: OnProgress = lambda _progress: None,
+    ) -> "Pretrained":
+        """Adapt a copy of the network to a scan, by the scan's own samples; see `somamba.inference.adaptation`.
+
+        Args:
+            kspace: The scan, as for `reconstruct`, and so are all that follow.
+            maps: Coil maps.
+            mask: 1 where a sample was acquired.
+            noise: Samples of a noise scan.
+            axes: The axes of ``kspace``.
+            centred: Where the zero frequency is.
+            coils: More coils than this are compressed to so many.
+            settings: Steps, seed and the rest; by default it stops by itself.
+            on_progress: Called with the held-out residual and the time that is left.
+
+        Returns:
+            Another model. Its ``adaptation`` says what was done; if the held-out samples got no better, it has the
+            weights of this one.
+
+        Raises:
+            InputError: a model without weights, or arrays that do not fit.
+        """
+        scan = raw_scan_of(kspace, maps=maps, mask=mask, noise=noise, axes=axes, centred=centred)
+        preparation = Preparation(scan, self.trained, RecoveryOptions(coils=coils))
+        adapted = adapt(preparation, self.trained, settings, device=self.device, on_progress=on_progress)
+        another = Pretrained(adapted.trained, str(self.device))
+        another.adaptation = dict(adapted.record)
+        return another
+
+    def save(self, folder: Path | str) -> None:
+        """Write the model as a checkpoint that `load` opens by its folder."""
+        save_trained(Path(folder), self.trained)
 
 
 def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.raw.whitening import NOTE
@@ -56,8 +57,10 @@ def reconstruct(
     trained: Trained,
     options: RecoveryOptions | None = None,
     *,
+    adaptation: Adaptation | None = None,
     device: torch.device | str = "cpu",
     on_slice: OnRecovered = lambda _slice: None,
+    on_adapted: Callable[[Adapted], None] = lambda _adapted: None,
 ) -> Reconstruction:
     """Reconstruct every slice of a raw scan.
 
@@ -65,8 +68,10 @@ def reconstruct(
         scan: What was measured.
         trained: The model; it is moved to ``device``.
         options: How slices are prepared and recovered.
+        adaptation: Adapt a copy of the network to this scan first; None takes it as it is.
         device: Where the network runs.
         on_slice: Called with every slice.
+        on_adapted: Called with the adapted network.
 
     Returns:
         All slices; those without signal are zero, and listed in the provenance.
@@ -75,6 +80,10 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     preparation = Preparation(scan, trained, options)
+    adapted = None if adaptation is None else adapt(preparation, trained, adaptation, device=device)
+    if adapted is not None:
+        trained = adapted.trained
+        on_adapted(adapted)
     scan, model = preparation.scan, trained.model.to(device)
     refined = refinement(preparation, model, device) if preparation.refines(trained) else None
     method = refined or model
@@ -100,6 +109,7 @@ def reconstruct(
         "mask_digest": None if pattern is None else pattern.digest,
         "acceleration": sum(accelerations) / len(accelerations),
         "compressed_to": preparation.compressed_to,
+        "adaptation": None if adapted is None else dict(adapted.record),
         "refinement": None if refined is None else facts_of(refined),
         "empty_slices": empty,
         "notes": [*scan.notes, *notes, *([COMPLETE] if max(accelerations) == 1 else [])],

@@ -9,7 +9,14 @@ from torch import Tensor
 
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
-from somamba.inference.checkpoint import has_checkpoint, load_weights, read_checkpoint, weights_digest
+from somamba.inference.checkpoint import (
+    Checkpoint,
+    has_checkpoint,
+    load_weights,
+    read_checkpoint,
+    save_checkpoint,
+    weights_digest,
+)
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import NetworkSizeError, at_most
 from somamba.models.zoo import MODELS, Entry
@@ -80,6 +87,11 @@ def _build(entry: Entry, network: Any, weights: Mapping[str, Tensor], *, source:
             f"{source} does not fit the model: config.yaml asks for a larger network than its {len(weights):,} tensors "
             f"of {numbers:,} weights."
         ) from None
+
+
+def save_trained(folder: Path, trained: Trained) -> None:
+    """Write a model as a checkpoint that `open_model` reads; what was in ``folder`` survives until it is complete."""
+    save_checkpoint(folder, Checkpoint(trained.model.state_dict(), trained.config))
 
 
 def open_model(source: str) -> Trained:

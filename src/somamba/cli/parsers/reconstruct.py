@@ -23,6 +23,7 @@ examples:
   somamba reconstruct scan.h5 -o scan_reconstructed.nii.gz
   somamba reconstruct full.npy -o full_x4.png --acceleration 4
   somamba reconstruct ksp.cfl -o image.h5 --maps maps.cfl --weights runs/x/best
+  somamba reconstruct scan.h5 -o scan_adapted.png --adapt auto
   somamba reconstruct scans/ -o images/ --format h5 --format png
   somamba reconstruct scan.h5 -o series --format dcm --template one_of_the_scanner.dcm
   somamba reconstruct scans/*.h5 -o images/ --shard $SLURM_ARRAY_TASK_ID/100      (with sbatch --array=1-100)"""
@@ -61,6 +62,13 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--no-refinement", action="store_true", help="leave the image as the network has it, without the last step"
     )
+    parser.add_argument(
+        "--adapt",
+        type=_adapt,
+        metavar="STEPS",
+        help="adapt a copy of the network to each scan's own samples first: auto, or a number of steps",
+    )
+    parser.add_argument("--save-adapted", type=path, metavar="FOLDER", help="keep the adapted checkpoint, of one scan")
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
     parser.add_argument("--template", type=path, help="a DICOM file of the scan; dcm results get its patient and study")
     parser.add_argument("--again", action="store_true", help="make again what is there")
@@ -69,6 +77,15 @@ def parser() -> CommandParser:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     return parser
+
+
+def _adapt(text: str) -> int:
+    """Steps; 0 stands for auto."""
+    if text == "auto":
+        return 0
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
+        raise ArgumentTypeError(f"{text!r} is neither auto nor a number of steps, such as 40")
+    return int(text)
 
 
 def _shard(text: str) -> tuple[int, int]:

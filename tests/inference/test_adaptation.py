@@ -1,0 +1,108 @@
+"""Adapting a network to a scan: held-out samples decide, it repeats, and the given network is not touched."""
+
+import copy
+import logging
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from inference.checkpoints import tiny
+from inference.raw.made import coil_kspace, columns
+from somamba.errors import ConfigError, InputError
+from somamba.inference import adaptation
+from somamba.inference.adaptation import Adaptation, adapt
+from somamba.inference.preparation import Preparation
+from somamba.inference.pretrained import Pretrained, load
+from somamba.inference.raw.in_memory import raw_scan_of
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.trained import open_model
+
+FEW = Adaptation(steps=4, check_every=2, learning_rate=2e-3)
+KSPACE = columns(coil_kspace(), 2, 8)
+
+
+def scan(kspace=KSPACE):
+    return raw_scan_of(kspace, axes=("slices", "coils", "y", "x")[-kspace.ndim :], centred=True)
+
+
+def adapted(trained, settings=FEW, kspace=KSPACE, **options):
+    return adapt(Preparation(scan(kspace), trained), trained, settings, **options)
+
+
+def test_the_held_out_samples_are_never_predicted_worse_and_the_network_is_not_touched(tmp_path):
+    trained = tiny(tmp_path)
+    before = copy.deepcopy(trained.model.state_dict())
+    found = adapted(trained)
+    assert found.record["residual_after"] <= found.record["residual_before"] < math.inf
+    assert all(torch.equal(value, before[name]) for name, value in trained.model.state_dict().items())
+    if found.record["kept_step"]:
+        assert found.trained.weights != trained.weights
+        assert not found.trained.model.training
+
+
+def test_a_step_that_only_does_harm_is_not_kept(tmp_path):
+    trained = tiny(tmp_path)
+    found = adapted(trained, Adaptation(steps=2, check_every=1, learning_rate=1e3))
+    assert found.record["kept_step"] == 0
+    assert found.trained is trained
+
+
+def test_a_seed_names_everything_that_is_drawn(tmp_path):
+    trained = tiny(tmp_path)
+    one, again, other = (adapted(trained, settings) for settings in (FEW, FEW, Adaptation(**{**vars(FEW), "seed": 1})))
+    assert one.trained.weights == again.trained.weights
+    assert one.record["residual_before"] != other.record["residual_before"]
+
+
+def test_it_stops_by_itself_when_nothing_gets_better(tmp_path):
+    found = adapted(tiny(tmp_path), Adaptation(check_every=1, patience=2, learning_rate=1e3))
+    assert found.record["steps_done"] == 2
+
+
+def test_progress_tells_the_residual_and_the_time(tmp_path, caplog):
+    seen = []
+    with caplog.at_level(logging.INFO, logger=adaptation.__name__):
+        adapted(tiny(tmp_path), on_progress=seen.append)
+    assert [one.step for one in seen] == [0, 2, 4]
+    assert seen[0].seconds_left == math.inf
+    assert seen[-1].seconds_left == 0
+    assert all(0 < one.residual < 2 for one in seen)
+    assert "a step takes" in caplog.text
+
+
+def test_a_volume_is_adapted_to_on_slices_spread_over_it_that_have_signal(tmp_path):
+    volume = np.stack([KSPACE, KSPACE, np.zeros_like(KSPACE), KSPACE])
+    found = adapted(tiny(tmp_path), Adaptation(steps=1, slices=2), volume)
+    assert found.record["slices_used"] == [1, 3]
+    assert adapted(tiny(tmp_path), Adaptation(steps=1, slices=1), volume).record["slices_used"] == [0]
+
+
+def test_a_reconstruction_records_it(tmp_path):
+    kept = []
+    made = reconstruct(scan(), tiny(tmp_path), adaptation=FEW, on_adapted=kept.append)
+    assert made.provenance["adaptation"]["steps_done"] == 4
+    assert made.provenance["weights"] == kept[0].trained.weights
+    assert reconstruct(scan(), tiny(tmp_path)).provenance["adaptation"] is None
+
+
+def test_an_adapted_model_can_be_saved_and_opened_again(tmp_path):
+    model = Pretrained(tiny(tmp_path), "cpu").adapt(KSPACE, axes=("coils", "y", "x"), centred=True, settings=FEW)
+    model.save(tmp_path / "adapted")
+    again = load(str(tmp_path / "adapted"), device="cpu")
+    assert again.trained.weights == model.trained.weights
+    assert model.adaptation["steps_done"] == 4
+    options = {"axes": ("coils", "y", "x"), "centred": True}
+    np.testing.assert_array_equal(again.reconstruct(KSPACE, **options), model.reconstruct(KSPACE, **options))
+
+
+def test_a_model_without_weights_is_refused():
+    with pytest.raises(InputError, match="no weights"):
+        adapted(open_model("cg_sense"))
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"slices": 0}, {"hidden": 1.0}, {"learning_rate": 0.0}])
+def test_settings_that_cannot_be_meant_are_refused(wrong):
+    with pytest.raises(ConfigError):
+        Adaptation(**wrong)
