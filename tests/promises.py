@@ -1,5 +1,7 @@
 """Promises that many parts make, written once and asked of each of them."""
 
+import math
+
 import torch
 from torch import Generator
 
@@ -42,3 +44,13 @@ def dense(operator: LinearOperator, domain: tuple[int, ...]) -> torch.Tensor:
     """The matrix of an operator on a small grid, column by column."""
     basis = torch.eye(torch.Size(domain).numel(), dtype=torch.complex128)
     return torch.stack([operator(unit.reshape(domain)).flatten() for unit in basis], dim=1)
+
+
+def relative_error(value: torch.Tensor, oracle: torch.Tensor) -> float:
+    """``max |a - b| / max |b|``; NaN if either holds one. Where b is zero throughout, a must be as well."""
+    if value.shape != oracle.shape:
+        return math.inf
+    if not oracle.any():
+        return math.inf if value.any() else 0.0
+    wide = torch.promote_types(oracle.dtype, torch.float64)
+    return float((value.to(wide) - oracle.to(wide)).abs().max() / oracle.abs().max())

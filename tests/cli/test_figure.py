@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from evaluation.test_gates import save
+from inference.checkpoints import save_tiny
 from results.made_gallery import write_gallery
 from results.made_leakage import leakage_rows
 from results.made_streams import recorded
@@ -21,7 +21,7 @@ def files(tmp_path):
     write_gallery(tmp_path / "gallery", size=(20, 20))
     write_leakage(tmp_path / "leakage.csv", leakage_rows())
     write_streams(tmp_path / "streams.npz", recorded())
-    save(tmp_path / "checkpoint", "residency_token")
+    save_tiny(tmp_path / "checkpoint", model="residency_token")
     return tmp_path
 
 

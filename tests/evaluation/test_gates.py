@@ -1,32 +1,25 @@
 """The gates that are read are those of the checkpoint, unit by unit in the order in which they run."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from models.small import SMALL, perturb
+from inference.checkpoints import save_tiny
+from models.small import SMALL
 from somamba.errors import InputError
 from somamba.evaluation.gates import read_gates
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.models.zoo import MODELS
-from somamba.settings import to_plain
+from somamba.inference.trained import open_model
 
 
 def save(folder, name, groups=2):
     """A small network of this name with weights that are not where they started."""
-    network = replace(SMALL, groups=groups, units=2, routes=MODELS[name].config.routes)
-    model = perturb(MODELS[name].build(network))
-    config = {"recipe": {"model": name, "network": to_plain(network), "seed": 3}, "step": 3, "steps_per_epoch": 2}
-    save_checkpoint(folder, Checkpoint(model.state_dict(), config))
-    return model
+    return open_model(str(save_tiny(folder, model=name, groups=groups, units=2))).model
 
 
 @pytest.mark.parametrize(("name", "width"), [("residency_channel", SMALL.d_model), ("residency_unit", 1)])
 def test_gates_by_channel_and_by_unit(name, width, tmp_path):
     model = save(tmp_path, name)
     found = read_gates(tmp_path)
-    assert (found.method, found.seed, found.epochs, found.offsets) == (name, 3, 1.5, None)
+    assert (found.method, found.seed, found.epochs, found.offsets) == (name, 0, 1.0, None)
     assert found.units == ((1, 1), (1, 2), (2, 1), (2, 2))
     assert found.values.shape == (4, width)
     for (group, unit), values in zip(found.units, found.values, strict=True):

@@ -10,12 +10,14 @@ from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 
 
-def save_tiny(folder: Path, protocol: str = "raw", *, coils: int = 1, dataset: str = "acdc") -> Path:
-    """An SO-Mamba of a few thousand weights, none of them where it started."""
-    network = replace(SMALL, coils=coils)
-    recipe = {"model": "so_mamba", "network": to_plain(network), "data": {"dataset": dataset}, "seed": 0}
-    config = {"recipe": recipe, "protocol": protocol, "step": 1, "steps_per_epoch": 1}
-    save_checkpoint(folder, Checkpoint(perturb(MODELS["so_mamba"].build(network)).state_dict(), config))
+def save_tiny(
+    folder: Path, protocol: str = "raw", *, model: str = "so_mamba", dataset: str = "acdc", **sizes: int
+) -> Path:
+    """Save a variant of SO-Mamba of a few thousand weights, none of them where it started."""
+    network = replace(SMALL, routes=MODELS[model].config.routes, **sizes)
+    recipe = {"model": model, "network": to_plain(network), "data": {"dataset": dataset}, "seed": 0}
+    config = {"recipe": recipe, "protocol": protocol, "step": 3, "steps_per_epoch": 3}
+    save_checkpoint(folder, Checkpoint(perturb(MODELS[model].build(network)).state_dict(), config))
     return folder
 
 

@@ -102,8 +102,3 @@ def gradients(
     cotangent = torch.randn(image.shape, dtype=image.dtype, generator=torch.Generator().manual_seed(seed))
     image.backward(cotangent)
     return image.detach(), {name: parameter.grad for name, parameter in network.named_parameters()}
-
-
-def relative_error(value: Tensor, right: Tensor) -> float:
-    """``max |a - b| / max |b|``."""
-    return float((value - right).abs().max() / right.abs().max())

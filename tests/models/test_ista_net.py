@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from models.small import gradients, measure, perturb, relative_error, shrink
+from models.small import gradients, measure, perturb, shrink
+from promises import relative_error
 from somamba.evaluation.cost import measure_cost
 from somamba.models.ista_net import GradientStep, ISTANet, ISTANetConfig, Phase, Refined
 from somamba.models.ista_net import shrink as soft_threshold

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from models.definitions import channels, convolved, joined, normed
-from models.small import gradients, measure, perturb, relative_error, shrink
+from models.small import gradients, measure, perturb, shrink
+from promises import relative_error
 from somamba.errors import ConfigError
 from somamba.evaluation.cost import measure_cost
 from somamba.models.unet import UNet, UNetConfig

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load, save
 
-from models.small import gradients, measure, perturb, relative_error, shrink
+from models.small import gradients, measure, perturb, shrink
+from promises import relative_error
 from somamba.errors import InputError, UnknownNameError
 from somamba.evaluation.metrics import psnr
 from somamba.models.base import Reconstructor
@@ -243,9 +244,13 @@ def test_the_measured_samples_come_back_where_a_network_ends_in_data_consistency
         assert relative_error(A(network(y, A)), y) < 1e-5
 
 
-@every_model
-def test_layers_in_bfloat16_stay_near_float32(name):
-    network = small(name)
+BEHIND_A_SWITCH = [("hifi_mamba", {"variant": "release"}), ("lmo", {"feature_dc": "magnitude"})]
+
+
+@pytest.mark.parametrize(("name", "changes"), [*((name, {}) for name in MODELS), *BEHIND_A_SWITCH], ids=str)
+def test_autocast_reaches_the_layers_and_not_the_physics(name, changes):
+    """Layers in bfloat16 stay near float32, measured samples come back exactly, and all gradients are finite."""
+    network = small(name, mode="+dc", **changes)
     y, A = measure((33, 47))
     with torch.no_grad():
         precise = network(y, A)
@@ -253,7 +258,10 @@ def test_layers_in_bfloat16_stay_near_float32(name):
         image = network(y, A)
     assert image.dtype == torch.complex64
     assert (image - precise).norm() < 0.05 * precise.norm()
+    if name not in ENDS_ELSEWHERE:
+        assert relative_error(A(image).detach(), y) < 1e-5
     if learns(network):
+        assert not torch.equal(image, precise)
         image.abs().sum().backward()
         assert all(parameter.grad.isfinite().all() for parameter in network.parameters())
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from models.small import SMALL, perturb, relative_error, shrink
+from models.small import SMALL, perturb, shrink
 from native.machine import INSTRUCTION_SETS, needs_native
+from promises import relative_error
 from somamba.models.so_mamba import unit
 from somamba.models.so_mamba.config import Routes, SOMambaConfig
 from somamba.models.so_mamba.unit import Unit

@@ -1,6 +1,5 @@
 """Random scan arguments, golden files, and the question every backend is asked: same output, same gradients?"""
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from promises import relative_error
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
 Arguments = dict[str, Tensor]
@@ -98,15 +98,6 @@ def differentiate(
     out = run(record(**leaves)).readout
     gradients = torch.autograd.grad(out, list(leaves.values()), cotangent.to(out.dtype))
     return {"out": out.detach(), **dict(zip(leaves, gradients, strict=True))}
-
-
-def relative_error(value: Tensor, oracle: Tensor) -> float:
-    """``max |a - b| / max |b|``; NaN if either holds one. Where b is zero throughout, a must be as well."""
-    if value.shape != oracle.shape:
-        return math.inf
-    if not oracle.any():
-        return math.inf if value.any() else 0.0
-    return float((value.double() - oracle).abs().max() / oracle.abs().max())
 
 
 def forget_single_turn(result: Arguments, oracle: Arguments, tolerance: float) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from promises import relative_error
 from scan import made
-from scan.made import Arguments, agrees, exchange, relative_error, to
+from scan.made import Arguments, agrees, exchange, to
 from scan.selective import made as selective
 from somamba.errors import InputError, UnknownNameError
 from somamba.scan import backends

@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 import torch
 
-from scan.made import agrees, cotangent_of, differentiate, random_arguments, relative_error, to
+from promises import relative_error
+from scan.made import agrees, cotangent_of, differentiate, random_arguments, to
 from somamba.errors import BackendError
 from somamba.scan.fused import scan_fused
 from somamba.scan.inputs import ScanInputs

@@ -8,17 +8,8 @@ import torch
 from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
-from scan.made import (
-    GOLDEN,
-    agrees,
-    cotangent_of,
-    differentiate,
-    forget_single_turn,
-    golden_case,
-    random_arguments,
-    relative_error,
-    to,
-)
+from promises import relative_error
+from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, golden_case, random_arguments, to
 from somamba.scan.chunked import scan_chunked
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.native import scan_native

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from models.small import SMALL, perturb, relative_error, shrink
+from models.small import SMALL, perturb, shrink
 from native.machine import INSTRUCTION_SETS, needs_native
+from promises import relative_error
 from somamba.models.so_mamba import streaming, unit
 from somamba.models.so_mamba.config import Routes, SOMambaConfig
 from somamba.models.so_mamba.streaming import COMPILED, can_stream, is_compiled, settings, stream

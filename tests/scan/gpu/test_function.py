@@ -5,16 +5,8 @@ import os
 import pytest
 import torch
 
-from scan.made import (
-    GOLDEN,
-    agrees,
-    cotangent_of,
-    differentiate,
-    forget_single_turn,
-    random_arguments,
-    relative_error,
-    to,
-)
+from promises import relative_error
+from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, random_arguments, to
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
 

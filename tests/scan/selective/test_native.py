@@ -8,7 +8,8 @@ import torch
 from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
-from scan.made import agrees, relative_error, to
+from promises import relative_error
+from scan.made import agrees, to
 from scan.selective.made import DECAYS, SHAPES, cotangent_of, differentiate, random_arguments
 from somamba.scan.selective.chunked import selective_chunked
 from somamba.scan.selective.inputs import SelectiveInputs
