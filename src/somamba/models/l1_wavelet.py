@@ -27,9 +27,9 @@ class L1WaveletConfig:
     strengths: tuple[float, ...] = (0.016, 0.008, 0.004, 0.002, 0.001, 0.0005)
     """Candidates for lambda, falling, for images of brightness 1; a single one is taken as it is."""
     iterations: int = 60
-    """Of the image from all samples."""
+    """Iterations for the image from all samples."""
     search_iterations: int = 25
-    """Of each candidate; it starts where the one before it ended."""
+    """Iterations for each candidate, which starts from the result of the one before it."""
     seed: int = 0
     """Names the samples that are held out to choose the strength."""
 

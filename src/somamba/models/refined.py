@@ -23,7 +23,7 @@ from somamba.shapes import Images
 
 
 class Strengths(NamedTuple):
-    """Of the last step, of each slice: (batch, 1, 1, 1)."""
+    """Strengths of the last step, one for each slice: (batch, 1, 1, 1)."""
 
     weight: Tensor
     """``mu``: how closely to keep to the network's image."""
@@ -42,9 +42,9 @@ class RefinementConfig:
     sparsities: tuple[float, ...] = (0.008, 0.004, 0.002, 0.001)
     """Candidates for lambda."""
     iterations: int = 40
-    """Of the last step."""
+    """Iterations of the last step."""
     search_iterations: int = 10
-    """Of each candidate; it starts where the one before it ended."""
+    """Iterations for each candidate, which starts from the result of the one before it."""
     search_coils: int = 6
     """Candidates are compared with the coils compressed to so many, which is enough to tell them apart."""
     seed: int = 0

@@ -41,7 +41,7 @@ class TransUNetConfig:
     layers: int = 12
     """Transformer layers."""
     positions: int = 20
-    """Side of the learned table of positions, 320 / 16; interpolated where the image has another number of tokens."""
+    """Side of the learned table of positions, 320 / 16; interpolated if the image has another number of tokens."""
     decoder: tuple[int, int, int, int, int] = (512, 256, 128, 64, 16)
     """Channels of the decoder, from 1/16 of the resolution to all of it."""
     dropout: float = 0.1
@@ -101,7 +101,7 @@ class Bottleneck(nn.Module):
         self.narrow = Grouped(inside, middle, groups=groups)
         self.filter = Grouped(middle, middle, 3, stride=stride, groups=groups)
         self.widen = Grouped(middle, outside, groups=groups)
-        # One group to a channel: what TransUNet's code has, where the ResNet it goes back to has 32 groups.
+        # One group for each channel, as in TransUNet's code; the ResNet it goes back to has 32 groups.
         self.shortcut = (
             nn.Identity()
             if inside == outside and stride == 1
@@ -109,7 +109,7 @@ class Bottleneck(nn.Module):
         )
 
     def forward(self, features: Features) -> Features:
-        """Refine, by half the resolution where the stride is 2."""
+        """Refine; a stride of 2 halves the resolution."""
         inner = F.relu(self.filter(F.relu(self.narrow(features))))
         return F.relu(self.shortcut(features) + self.widen(inner))
 

@@ -27,7 +27,7 @@ from somamba.registry import Registry
 
 @dataclass(frozen=True)
 class Entry:
-    """One network: how to configure and build it, and whose idea it is."""
+    """One network: how to configure and build it, and the paper it comes from."""
 
     config: Any
     """The default configuration, a frozen dataclass; its type describes all options."""
@@ -38,7 +38,7 @@ class Entry:
     citation: str
     """The paper."""
     licence: str = "-"
-    """Of the public code that goes with the paper, for those who want to use it; ours is written from the equations."""
+    """Licence of the public code that goes with the paper; our code is written from the equations."""
 
 
 _SO_MAMBA = "Fang et al., SO-Mamba: State-Ownership Mamba for Unrolled MRI Reconstruction"

@@ -18,7 +18,7 @@ GRID = 64
 CROP = 0.8
 """As in `espirit`: pixels whose eigenvalue is lower have no signal."""
 ITERATIONS = 15
-"""Of the power method, half as many as `espirit` takes."""
+"""Iterations of the power method, half as many as `espirit` takes."""
 
 
 @torch.no_grad()

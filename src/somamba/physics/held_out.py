@@ -19,16 +19,16 @@ CENTRE = 4
 """Samples closer than this to the centre of k-space, along both axes, are never held out, because nothing predicts
 them. In small images it is an eighth of the side."""
 EVERY = 4
-"""Of the lines outside of the calibration block every so many is held out."""
+"""One in so many lines outside of the calibration block is held out."""
 LEAST_BLOCK = 8
 """A calibration block of so many lines loses the two at its edges; a narrower one is left alone."""
 SCATTERED = 0.15
-"""Share of the samples that is held out where they do not lie on whole columns."""
+"""Share of the samples that is held out if they do not lie on whole columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Measurements in two parts: what a reconstruction sees, and what judges it."""
+    """Measurements in two parts: what a reconstruction sees, and what it is compared with."""
 
     y: KSpace
     """What is seen, zero elsewhere."""

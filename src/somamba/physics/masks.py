@@ -198,7 +198,7 @@ def make_mask(
         shape: Rows and columns of k-space.
         acceleration: Nominal factor. Radial masks take ``round(sqrt(y * x) / acceleration)`` spokes: 32 at 4x on 128².
         seed: Names the draw; only ``random`` draws.
-        options: ``offset``, ``center_fraction`` or ``spokes``, where the kind has them.
+        options: ``offset``, ``center_fraction`` or ``spokes``, if the kind has them.
 
     Raises:
         UnknownNameError: no kind has this name.

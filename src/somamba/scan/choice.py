@@ -87,7 +87,7 @@ class Backends(Registry[Backend]):
         return reason
 
     def _parity(self, name: str, device: str, index: int | None, sizes: tuple[int, ...]) -> Parity | None:
-        """Compare a backend with the definition; None where there is nothing to compare or nothing to compute on."""
+        """Compare a backend with the definition; None if there is nothing to compare or nothing to compute on."""
         definition = list(self)[-1]
         if self._example is None or name == definition or device == "meta" or torch.compiler.is_compiling():
             return None

@@ -23,7 +23,7 @@ class FpsFormerConfig:
     blocks: tuple[int, int, int, int] = (1, 2, 2, 1)
     """Transformer blocks at each level on the way down; the way up mirrors the upper three."""
     heads: tuple[int, int, int, int] = (1, 2, 4, 8)
-    """Of the attention inside windows, at each level."""
+    """Heads of the attention inside windows, at each level."""
     window: int = 8
     """Side of the attention windows."""
     bands: int = 3

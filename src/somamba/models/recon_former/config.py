@@ -25,7 +25,7 @@ class ReconFormerConfig:
     depths: tuple[int, int, int] = (2, 1, 1)
     """Transformer blocks in each of the two layers of a unit."""
     heads: int = 6
-    """Of the attention, a third for each scale of the pyramid."""
+    """Heads of the attention, a third for each scale of the pyramid."""
     window: int = 8
     """Side of the attention windows."""
     expansion: int = 2

@@ -37,7 +37,7 @@ class Resize(nn.Module):
 
 
 class State(NamedTuple):
-    """What a unit hands to itself in the next iteration."""
+    """What a unit keeps for its next iteration."""
 
     features: Tensor
     memories: Memories | None

@@ -24,7 +24,7 @@ NORM_EPS = 1e-5
 class InputProjection(nn.Linear):
     """Mamba's ``in_proj``: one weight, no bias, its output cut into named parts.
 
-    Computed as three products (z, x, all the rest): none of their results is so large that the allocator hands its
+    Computed as three products (z, x, all the rest): none of their results is so large that the allocator gives its
     pages back to the system, and the rest, 141 columns, runs faster with three more.
     """
 
