@@ -181,3 +181,14 @@ def test_two_processes_train_as_one_does_and_print_once(place, finished, capfd):
         for run in (folder / "shared", finished)
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_a_dry_run_measures_several_processes_too(place, capfd):
+    folder, arguments = place
+    with pytest.raises(SystemExit) as leave:
+        train.main([*arguments, "--output", str(folder / "dry"), "--dry-run", "--processes=2"])
+    assert leave.value.code == 0
+    out = capfd.readouterr().out
+    assert out.count("slices/s") == 1
+    assert "processes 2, threads of each 1, 2 slices in a forward pass" in out
+    assert not (folder / "dry").exists()

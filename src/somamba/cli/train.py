@@ -26,11 +26,11 @@ RESUMABLE = 75
 def main(arguments: list[str]) -> None:
     """Parse, train or preview, and leave with 0 only when the training is complete."""
     recipe, options = parse(arguments)
+    if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
+        sys.exit(launch([sys.executable, "-m", "somamba", "train", *_for_each(arguments, options)], processes))
     if options.dry_run:
         say(describe(recipe))
         return
-    if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
-        sys.exit(launch([sys.executable, "-m", "somamba", "train", *_for_each(arguments, options)], processes))
     keep_pages(4096)
     quiet = announced_rank() != 0
     session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
@@ -104,7 +104,8 @@ def describe(recipe: Recipe) -> str:
         "training": f"{found.training_cases} cases, {found.training_slices} slices",
         "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations} times",
         "steps": _steps(found, recipe),
-        "machine": f"{found.device}, {found.threads} threads, {plan.micro_batch} slices in a forward pass",
+        "machine": f"{found.device}, processes {found.processes}, threads of each {found.threads}, "
+        f"{plan.micro_batch} slices in a forward pass",
         "speed": f"{recipe.batch_size / found.step_seconds:.2f} slices/s in training, a validation takes "
         f"{duration(found.validation_seconds)}",
         "time": duration(found.seconds),

@@ -54,7 +54,7 @@ def begin_annealing(
     Returns:
         The recipe of the copy.
     """
-    if announced_rank() != 0:
+    if announced_rank() != 0 and not dry:
         _wait_for(folder / "last")
         resume = True
     if folder.resolve() == run.resolve():

@@ -32,7 +32,10 @@ class Preview:
     cost: Cost
     """Parameters, and multiply-accumulates of one slice."""
     device: str
+    processes: int
+    """Processes that share a step."""
     threads: int
+    """Threads of each."""
     step_seconds: float
     """One step, measured."""
     validation_seconds: float
@@ -75,6 +78,7 @@ def preview(recipe: Recipe) -> Preview:
             plan=plan,
             cost=measure_cost(model, (height, width), coils=1 if sample.maps is not None else coils),
             device=str(world.device),
+            processes=world.size,
             threads=torch.get_num_threads(),
             step_seconds=_seconds(step, world),
             validation_seconds=evaluation * len(validation) / len(first) / world.size,
