@@ -51,6 +51,6 @@ TERMS = {
     ),
     "brain_t1w": BRAIN_T1W,
     "heads": HEADS,
-    "folder": Terms("your own", "your own"),
     "heads_and_brains": Terms(f"{HEADS.licence}; {BRAIN_T1W.licence}", f"{HEADS.citation}; {BRAIN_T1W.citation}"),
+    "folder": Terms("your own", "your own"),
 }
