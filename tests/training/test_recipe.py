@@ -63,8 +63,17 @@ def test_the_second_recipe_for_raw_scans_learns_from_estimated_maps_of_whole_hea
     )
 
 
+def test_the_recipe_for_a_folder_of_images_is_small_and_short():
+    (path,) = (path for path in SHIPPED if path.stem == "folder")
+    recipe = read_recipe(path)
+    assert (recipe.data.dataset, recipe.data.protocol, recipe.data.acceleration) == ("folder", "magnitude", 4)
+    assert sum(p.numel() for p in build_model(recipe).parameters()) < 0.2e6
+
+
 @pytest.mark.parametrize(
-    "path", [path for path in SHIPPED if not path.stem.startswith("brain_raw")], ids=lambda path: path.stem
+    "path",
+    [path for path in SHIPPED if not path.stem.startswith(("brain_raw", "folder"))],
+    ids=lambda path: path.stem,
 )
 def test_every_shipped_recipe_can_be_built_and_is_what_its_name_says(path):
     recipe = read_recipe(path)
