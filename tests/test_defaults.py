@@ -95,6 +95,7 @@ TRAINING = {
 
 DATA = {
     "dataset": "acdc", "protocol": "magnitude", "acceleration": 4, "mask": None, "masks": None, "size": None,
+    "validation": "carved",
     "seed": 0, "combine": "coils", "n_coils": 8, "snr": None, "phase_axis": "x", "variety": None,
 }  # fmt: skip
 

@@ -7,7 +7,7 @@ import torch
 
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.data.slices import open_slices
+from somamba.data.slices import open_slices, open_validation
 from somamba.errors import DataError
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.masks import golden_radial
@@ -118,3 +118,17 @@ def test_one_case_can_be_opened_by_its_name(tmp_path):
     assert [case.id for case in open_slices(config, "train", only=names[1]).cases] == names[1:2]
     with pytest.raises(DataError, match=f"Did you mean '{names[1]}'"):
         open_slices(config, "train", only=names[1] + "x")
+
+
+@pytest.mark.parametrize(("name", "official"), [("acdc", 0), ("cc359", 0), ("prostate158", 0), ("m4raw", 1)])
+def test_without_validation_all_official_training_cases_are_trained_on(name, official, tmp_path):
+    write_phantom(name, tmp_path, cases={"train": 3, "val": 1, "test": 1})
+    carved, whole = (opened(name, tmp_path, validation=words) for words in ("carved", "none"))
+    held_out = open_validation(carved.config)
+    assert len(held_out.cases) > 0
+    assert len(open_validation(whole.config).cases) == official
+    names = {case.id for case in carved.cases} | ({case.id for case in held_out.cases} if not official else set())
+    assert {case.id for case in whole.cases} == names
+    if not official:
+        with pytest.raises(DataError, match="no validation cases with validation: none"):
+            open_slices(whole.config, "val")

@@ -452,3 +452,13 @@ def test_recomputation_changes_memory_and_not_the_result(data, tmp_path):
         journal = read_journal(tmp_path / str(recompute) / "journal.jsonl")
         losses.append([event["loss"] for event in journal if event["event"] == "step"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_without_validation_the_last_weights_stand_for_the_best(data, tmp_path):
+    recipe = tiny_recipe(data)
+    recipe = replace(recipe, data=replace(recipe.data, validation="none"))
+    assert fit(recipe, tmp_path / "run").reason == "finished"
+    best, last = (read_checkpoint(tmp_path / "run" / name) for name in ("best", "last"))
+    assert best.config["step"] == last.config["step"]
+    assert all(torch.equal(best.weights[name], value) for name, value in last.weights.items())
+    assert not [event for event in read_journal(tmp_path / "run" / "journal.jsonl") if event["event"] == "validation"]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, folder, heads, heads_and_brains, m4raw, prostate158
-from somamba.data.splits import ACDC_VALIDATION, divide
+from somamba.data.splits import ACDC_VALIDATION, Validation, divide
 from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
 from somamba.registry import Registry
@@ -200,10 +200,22 @@ DATASETS = Registry(
 )
 
 
-def split_entries(name: str, path: Path, split: Role) -> tuple[Entry, ...]:
-    """The cases of one split of a dataset, nothing opened yet."""
+def split_entries(name: str, path: Path, split: Role, *, validation: Validation = "carved") -> tuple[Entry, ...]:
+    """The cases of one split of a dataset, nothing opened yet.
+
+    Args:
+        name: The name of the dataset.
+        path: Its folder.
+        split: The wanted split.
+        validation: ``carved`` holds some of the official training cases out for validation, ``none`` does not.
+    """
     dataset = DATASETS[name]
-    entries = divide(dataset.find(path).entries, dataset.validation, name)[split]
+    entries = divide(dataset.find(path).entries, dataset.validation if validation == "carved" else None, name)[split]
+    if not entries and split == "val" and validation == "none":
+        raise DataError(
+            f"{name} has no validation cases with validation: none, as all official training cases are trained on. "
+            "Set validation: carved, or choose another split."
+        )
     if not entries:
         raise DataError(f"{path} holds no case of the {split!r} split of {name}. Expected layout: {dataset.layout}")
     return entries

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from somamba.data.catalog import DATASETS, Dataset
 from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.splits import Validation
 from somamba.errors import ConfigError
 from somamba.options import LARGEST_WHOLE, check_between
 from somamba.physics.masks import CENTER_SHARE, MASKS
@@ -30,6 +31,9 @@ class DataConfig:
     """What the kind of mask takes besides: spokes, center_fraction, offset."""
     masks: Literal["fixed", "drawn"] | None = None
     """One mask for all, or one drawn for every slice and epoch; by default drawn for ``raw`` only."""
+    validation: Validation = "carved"
+    """Which cases choose the best weights: ``carved`` holds some of the official training cases out, ``none`` trains on
+    all of them, as in the paper, and keeps the last weights."""
     size: tuple[int, int] | None = None
     """Rows and columns of the images; by default the dataset's."""
     seed: int = 0

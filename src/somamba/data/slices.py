@@ -75,7 +75,7 @@ def open_slices(
         only: Use only the case of this name.
         on_case: Told after every case how many are done, and how many there are.
     """
-    entries = split_entries(config.dataset, config.root, split)
+    entries = split_entries(config.dataset, config.root, split, validation=config.validation)
     if only is not None:
         entries = _named(entries, only, split)
     cases: list[PreparedCase] = []
@@ -94,6 +94,18 @@ def open_slices(
         reason = left_out[0].reason if left_out else f"limit_cases={limit_cases}"
         raise DataError(f"No case of the {split!r} split of {config.dataset} is used, of {len(entries)}: {reason}.")
     return SliceDataset(config=config, cases=tuple(cases), left_out=tuple(left_out))
+
+
+def open_validation(config: DataConfig, *, on_case: Callable[[int, int], None] | None = None) -> SliceDataset:
+    """Open the cases that a training validates on; there are none if none are held out (``validation: none``).
+
+    Args:
+        config: Dataset, protocol, mask, and whether validation is carved.
+        on_case: Called after every case with how many are done, and how many there are.
+    """
+    if config.validation == "none" and config.entry.validation is not None:
+        return SliceDataset(config=config, cases=())
+    return open_slices(config, "val", on_case=on_case)
 
 
 def meant_case(name: str, entries: Sequence[Entry]) -> str:

@@ -2,9 +2,13 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 from somamba.data.case import Entry, Role
 from somamba.errors import DataError
+
+Validation = Literal["carved", "none"]
+"""Whether validation cases are carved from the official training part, or all of it is trained on as in the paper."""
 
 ACDC_VALIDATION = frozenset(
     f"patient{number:03d}"

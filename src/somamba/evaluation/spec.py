@@ -67,7 +67,7 @@ class EvaluationSpec:
             dataset: The slices, as `slices` opened them.
             command: The command that measures it again.
         """
-        listed = len(split_entries(self.data.dataset, self.data.root, self.split))
+        listed = len(split_entries(self.data.dataset, self.data.root, self.split, validation=self.data.validation))
         return Provenance(
             subject=subject(trained),
             setting=self.setting(),

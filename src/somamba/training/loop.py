@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from somamba.data.slices import SliceDataset, open_slices
+from somamba.data.slices import SliceDataset, open_slices, open_validation
 from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.checkpoint import has_checkpoint
@@ -67,7 +67,7 @@ def fit(
     with joined(recipe.machine.device) as world:
         use_threads(recipe.machine.threads)
         training = open_slices(recipe.data, "train", on_case=_told("training", tell))
-        validation = open_slices(recipe.data, "val", on_case=_told("validation", tell))
+        validation = open_validation(recipe.data, on_case=_told("validation", tell))
         validation = spread_cases(validation, recipe.validation_cases)
         model = build_model(recipe)
         return train(
@@ -232,6 +232,13 @@ def _validate(
     checkpoints.write_last(progress)  # A kill during validation costs the validation, not the steps before it.
     began = time.monotonic()
     world.share_buffers(model)
+    if not validation.cases:
+        # Nothing is held out (validation: none): the latest weights stand for the best.
+        progress = replace(progress, validated=progress.step, validated_seconds=progress.seconds)
+        with nullcontext() if average is None else average.applied():
+            checkpoints.write_best(progress)
+        checkpoints.write_last(progress)
+        return progress
     with nullcontext() if average is None else average.applied():
         results = evaluate(
             model.eval(), validation, batch_size=plan.evaluation_batch, device=world.device, processes=world

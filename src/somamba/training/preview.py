@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from somamba.data.slices import open_slices
+from somamba.data.slices import open_slices, open_validation
 from somamba.evaluation.cost import Cost, measure_cost
 from somamba.evaluation.evaluate import reconstruct
 from somamba.runtime.processes import World, joined
@@ -51,7 +51,7 @@ class Preview:
 def preview(recipe: Recipe) -> Preview:
     """Open the data, build the model and measure; nothing is written but prepared slices."""
     use_threads(recipe.machine.threads)
-    training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
+    training, validation = open_slices(recipe.data, "train"), open_validation(recipe.data)
     validation = spread_cases(validation, recipe.validation_cases)
     with joined(recipe.machine.device) as world:
         plan = make_plan(recipe, len(training), world.size)
@@ -65,7 +65,9 @@ def preview(recipe: Recipe) -> Preview:
             )
 
         step()  # The first one allocates; it is not measured.
-        first = validation.batch(range(min(plan.evaluation_batch, len(validation.cases[0].slices))))
+        # Without validation cases, training slices stand in; the time of no validation is zero then.
+        slices = validation if validation.cases else training
+        first = slices.batch(range(min(plan.evaluation_batch, len(slices.cases[0].slices))))
         evaluation = _seconds(lambda: reconstruct(model.eval(), first.to(world.device)), world)
         sample = training[0]
         coils, height, width = sample.kspace.shape

@@ -50,7 +50,7 @@ def prepare_runs(grid: Grid, folder: Path) -> list[Run]:
     for name, recipe in grid.runs.items():
         try:
             for split in ("train", "val"):
-                split_entries(recipe.data.dataset, recipe.data.root, split)
+                split_entries(recipe.data.dataset, recipe.data.root, split, validation=recipe.data.validation)
             parameters = sum(parameter.numel() for parameter in build_model(recipe).parameters())
             run = Run(name=name, recipe=recipe, folder=folder / name, parameters=parameters)
             run_status(run)
