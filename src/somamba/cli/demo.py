@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     use_threads(options.threads)
     undersampling = Undersampling(acceleration=options.acceleration)
     # All are opened before the first is used: weights that are not there are refused at once.
-    methods = [open_weights(name) for name in ("zero_filled", "cg_sense", options.weights)]
+    methods = [open_weights(name) for name in ("zero_filled", "cg_sense", "l1_wavelet", options.weights)]
     attempts = [attempt(trained, undersampling) for trained in methods]
     summary = _summary(attempts[0], undersampling)
     console = make_console()
