@@ -10,7 +10,7 @@ demo: .venv/usable
 	$(BIN)/somamba demo
 
 test: .venv/installed
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q $(TESTS)
 
 # Deliberate mistakes, one by one: the tests must catch every one of them. Takes about half an hour.
 mutants: .venv/installed
