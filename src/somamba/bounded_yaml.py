@@ -21,7 +21,11 @@ def load_yaml(content: bytes) -> Any:
     if len(content) > MOST_BYTES:
         raise yaml.YAMLError(f"It has {len(content):,} bytes; at most {MOST_BYTES:,} are read.")
     try:
-        value = yaml.load(content, Loader=_BoundedLoader)
+        loader = _BoundedLoader(content)
+        try:
+            value = loader.get_single_data()
+        finally:
+            loader.dispose()
     except (ValueError, OverflowError, RecursionError) as error:
         raise yaml.YAMLError(f"It holds a value that cannot be read: {error}") from None
     _count(value, depth=0, left=MOST_VALUES)

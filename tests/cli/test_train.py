@@ -53,7 +53,7 @@ def test_a_run_goes_all_the_way_to_a_table(place, finished, capsys):
         size = [] if name == "mine" else ["--acceleration", "4"]
         evaluate.main([source, *where, *size, "--csv", str(folder / f"{name}.csv")])
     capsys.readouterr()
-    with pytest.raises(InputError, match="cannot share a column"):
+    with pytest.raises(InputError, match="cannot be compared: they differ in the mask"):
         # By name there is no recipe to take the size of the images from, so the masks differ.
         table.main([str(folder / "mine.csv"), str(folder / "zero.csv")])
     table.main([str(folder / "mine.csv")])

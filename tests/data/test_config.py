@@ -30,7 +30,7 @@ def test_the_defaults_are_the_papers_for_acdc():
             {"dataset": "m4raw", "protocol": "raw", "combine": "sense", "mask": "golden-radial", "masks": "fixed"},
             "Maps are estimated from fully acquired central columns",
         ),
-        ({"n_coils": 0}, "at least 1 coil"),
+        ({"n_coils": 0}, "n_coils=0 must lie between 1 and 1024"),
         ({"variety": Variety()}, "variety belongs to protocol 'raw'"),
         ({"dataset": "m4raw", "protocol": "raw", "variety": Variety()}, "variety belongs to protocol 'raw'"),
     ],

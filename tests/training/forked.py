@@ -138,7 +138,7 @@ def gloo(folder):
         torch.manual_seed(5)
         fresh = TinyNetwork().eval()
         scores = evaluate(fresh, open_slices(data, "test"), batch_size=2, processes=world)
-        (folder / f"scores{world.size}-{world.rank}").write_text(json.dumps(scores))
+        (folder / f"scores{world.size}-{world.rank}").write_text(json.dumps(repr(scores)))
         timed = run(replace(recipe, minutes=0.003), folder / f"timed{world.size}", world=world).progress
         (folder / f"ended{world.size}-{world.rank}").write_text(json.dumps([timed.step, timed.seconds]))
 

@@ -190,7 +190,8 @@ def _heads(plan: Plan) -> Written:
         plan.role
     ]
     plan.root.mkdir(parents=True, exist_ok=True)
-    np.savez(plan.root / f"{name}.npz", x=np.moveaxis(images, 0, -1).astype(np.uint16), spacing=np.ones(2))
+    pixels = np.moveaxis(images, 0, -1).astype(np.uint16)
+    np.savez(plan.root / f"{name}.npz", allow_pickle=False, x=pixels, spacing=np.ones(2))
     _text(plan.root / "README.md", "Where the volumes come from.\n")
     return Written(name, plan.role, image=images)
 

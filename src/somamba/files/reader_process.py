@@ -128,6 +128,8 @@ def answer(request: Mapping[str, Any], handle: int, budget: Budget) -> dict[str,
     try:
         if check_regular(path).st_size == 0:
             return {"error": "the file is empty"}
+    except FileNotFoundError:
+        return {"error": "there is no such file"}
     except OSError as error:
         return {"error": f"it cannot be read ({error.strerror})"}
     memory = Memory(handle)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from promises import relative_error
-from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, random_arguments, to
+from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, golden_case, random_arguments, to
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.reference import scan_reference
 
@@ -20,6 +20,9 @@ from somamba.scan.gpu.function import scan_triton
 from somamba.scan.gpu.sizes import tiles_for
 
 TOLERANCE = 1e-5
+# Under strong decay a token is read at the angle it was written with: the true gradient of the angles is almost zero,
+# and what float32 leaves of two large terms that cancel is compared with it.
+STRONG_ANGLES = 5e-3
 PAPER = {"heads": 3, "p": 64, "n": 16, "rank": 4, "angles": 4}
 DECAYS = ("normal", "strong", "near_zero", "constant_3e-8")
 SHAPES = [
@@ -33,25 +36,25 @@ SHAPES = [
 ]
 
 
-def compare(arguments, cotangent=None, oracle=None):
+def compare(arguments, cotangent=None, oracle=None, *, strong=False):
     cotangent = cotangent_of(arguments) if cotangent is None else cotangent
     oracle = oracle or differentiate(scan_reference, arguments, cotangent)
     result = differentiate(scan_triton, to(arguments, torch.float32), cotangent)
     if arguments["x"].shape[1] == 1:
         forget_single_turn(result, oracle, TOLERANCE)
-    agrees(result, oracle, out=TOLERANCE, gradient=TOLERANCE)
+    agrees(result, oracle, out=TOLERANCE, gradient=TOLERANCE, angles=STRONG_ANGLES if strong else None)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_golden_output_and_gradients(golden, name):
-    arguments, cotangent, oracle = golden(name)
+def test_golden_output_and_gradients(name):
+    arguments, cotangent, oracle = golden_case(name)
     compare(arguments, cotangent, oracle)
 
 
 @pytest.mark.parametrize("decay", DECAYS)
 @pytest.mark.parametrize("tokens", [1, 16, 35])
 def test_equal_to_the_reference_at_every_length_and_decay(tokens, decay):
-    compare(random_arguments(tokens=tokens, decay=decay, **PAPER | {"heads": 1}))
+    compare(random_arguments(tokens=tokens, decay=decay, **PAPER | {"heads": 1}), strong=decay == "strong")
 
 
 @pytest.mark.parametrize("sizes", SHAPES, ids=lambda sizes: "-".join(f"{name}{size}" for name, size in sizes.items()))
