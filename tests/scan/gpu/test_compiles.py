@@ -1,4 +1,4 @@
-"""Every kernel compiles for GPUs that are not here and stays below 48 KiB of shared memory, which any of them has."""
+"""Every kernel compiles for GPUs that are not here and stays below the shared memory that they have."""
 
 import os
 from dataclasses import asdict
@@ -32,6 +32,9 @@ KERNELS = (
     backward.content_gradient_kernel,
 )
 SHARED = 48 * 1024
+"""What any GPU gives to a block."""
+MORE = {90: 227 * 1024}
+"""Where products of warp groups take more and the device has it."""
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -48,5 +51,5 @@ def test_it_compiles_and_fits(kernel, architecture, record_property):
     target = GPUTarget("cuda", architecture, 32)
     compiled = triton.compile(source, target=target, options={"num_warps": 4, "num_stages": 1})
     assert compiled.asm["cubin"]
-    assert compiled.metadata.shared <= SHARED
+    assert compiled.metadata.shared <= MORE.get(architecture, SHARED)
     record_property("shared", compiled.metadata.shared)
