@@ -117,7 +117,7 @@ class DataConfig:
         return (self.masks or {"magnitude": "fixed", "raw": "drawn"}[self.protocol]) == "drawn"
 
     def accelerated(self, acceleration: float | int) -> "DataConfig":
-        """The same protocol at one acceleration, whatever was drawn before."""
+        """Return this protocol at one acceleration, in place of whatever was drawn before."""
         variety = self.variety and replace(self.variety, acceleration=(acceleration, acceleration))
         return replace(self, acceleration=acceleration, variety=variety)
 

@@ -46,7 +46,7 @@ class SliceDataset:
         return measure(values, self.config, draw)
 
     def at(self, epoch: int) -> "SliceDataset":
-        """The same slices with the draws of another epoch."""
+        """Return these slices with the draws of another epoch."""
         return replace(self, epoch=epoch)
 
     def batch(self, indices: Sequence[int] | NDArray[np.int64]) -> Batch:

@@ -67,7 +67,7 @@ class Adaptation:
 
 
 MOST_STEPS = 60
-"""Of an adaptation that stops by itself."""
+"""Most steps of an adaptation that stops by itself."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _needs(ray: ModuleType, factory: WorkerFactory) -> dict[str, int]:
 
 
 def _located(request: ReconstructionRequest) -> ReconstructionRequest:
-    """The same request from any working directory."""
+    """Return the request with paths that hold from any working directory."""
     folder = Path(request.weights)
     named = request.weights in bundled_weights() or not folder.is_dir()
     return replace(

@@ -150,7 +150,7 @@ class _Adjoint:
         return scan
 
     def gradients(self) -> list[Tensor]:
-        """Of all weights, in the order of `leaves`."""
+        """Return the gradients of all weights, in the order of `leaves`."""
         sizes, weights = self.block.sizes, self.block.weights
         width, channels, hidden, modulation = sizes.width, sizes.channels, sizes.hidden, 4 * sizes.wide
         shapes = [(channels, sizes.inner), (channels, width), (channels,), (sizes.pitch, width), (sizes.heads,)]

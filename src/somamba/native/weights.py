@@ -90,7 +90,7 @@ def leaves(weights: RouteWeights | StreamWeights | Access) -> list[Tensor]:
 
 
 def with_leaves(weights: Weights, tensors: Iterable[Tensor]) -> Weights:
-    """The same record with other tensors in the order of `leaves`."""
+    """Return this record with other tensors, given in the order of `leaves`."""
     return _filled(weights, iter(tensors))
 
 

@@ -33,7 +33,7 @@ class HeldOut:
     y: KSpace
     """What is seen, zero elsewhere."""
     A: LinearOperator
-    """Of what is seen."""
+    """The operator of the samples that are seen."""
     hidden: KSpace
     """What is held out, zero elsewhere."""
     hidden_operator: LinearOperator
@@ -73,7 +73,7 @@ def without_gaps(mask: Bool[Tensor, "masks 1 #y x"]) -> bool:
 
 
 def with_mask(A: LinearOperator, mask: Bool[Tensor, "masks 1 #y x"]) -> LinearOperator:
-    """The same coils under another mask."""
+    """Return the operator of the same coils under another mask."""
     maps = next((factor.maps for factor in A.factors if isinstance(factor, Coils)), None)
     return encoding(mask, maps)
 

@@ -144,7 +144,7 @@ def by_cutoff(records: Sequence[LeakageRecord]) -> dict[float, LeakageAverage]:
 
 
 def by_unit(records: Sequence[LeakageRecord]) -> dict[tuple[float, int], LeakageAverage]:
-    """The same numbers for every unit, under (cutoff, unit)."""
+    """Return the averages of every unit, under (cutoff, unit)."""
     return {key: _over_cases(group) for key, group in grouped(records, lambda one: (one.cutoff, one.unit)).items()}
 
 

@@ -33,9 +33,9 @@ class Plan:
     timed: bool
     """Whether places in the training are seconds of a budget; else they are steps."""
     length: int | float
-    """Of the whole training, in steps or seconds."""
+    """The length of the whole training, in steps or seconds."""
     validate_every: int | float
-    """Between validations, in steps or seconds."""
+    """The distance between validations, in steps or seconds."""
     share: int
     """Slices of a step that one process computes."""
     micro_batch: int

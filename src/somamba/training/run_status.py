@@ -40,7 +40,7 @@ class RunStatus:
     state: State = "waiting"
     steps: int = 0
     seconds: float = 0.0
-    """That the steps took."""
+    """Seconds that the steps took."""
     best: float | None = None
     """PSNR of the best validation so far."""
 

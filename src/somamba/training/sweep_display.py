@@ -40,7 +40,7 @@ class Line:
             self.measured = f" {event['done']}/{event['count']}"
 
     def seconds_left(self) -> float | None:
-        """Of training; None where nobody can know yet."""
+        """Return the seconds of training that are left; None while they are not known."""
         if self.state in ("finished", "measuring", "failed"):
             return 0.0
         left = self.pace.seconds_left()

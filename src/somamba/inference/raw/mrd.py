@@ -54,7 +54,7 @@ class ReadoutGrid:
         return crop_kspace(self.untrimmed(numbers), (self.rows, None))
 
     def untrimmed(self, numbers: NDArray[np.int64]) -> NDArray[np.complex64]:
-        """The same with the whole readout."""
+        """Return k-space (coils, y, x) of one picture with the whole readout."""
         coils = int(self.lines.column("active_channels")[numbers[0]])
         kspace = np.zeros((coils, *self.shape), dtype=np.complex64)
         times = np.zeros(self.shape[1], dtype=np.float32)

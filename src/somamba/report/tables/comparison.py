@@ -20,7 +20,7 @@ def comparison_table(found: Sequence[Comparison]) -> Table:
 
 
 def comparison_overview(found: Sequence[Comparison]) -> Table:
-    """The same for a page."""
+    """Return the comparison as a table for a page."""
     titles = ["Comparison", "Metric", "Mean difference", f"{CONFIDENCE:.0%} interval", "p", "p (Holm)"]
     columns = [
         Column(title=title, first="descending" if title == "Mean difference" else "ascending") for title in titles
