@@ -91,6 +91,8 @@ def joined(device: str = "auto") -> Iterator[World]:
     distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
     try:
         yield World(distributed.get_rank(), distributed.get_world_size(), place)
+        # The first process holds what the others leave by: if it ended before them, they could be aborted.
+        distributed.barrier()
     finally:
         distributed.destroy_process_group()
 
