@@ -48,7 +48,7 @@ class Dataset:
     """Kind of the sampling mask, as in `somamba.physics.masks.MASKS`."""
     slices: Slices
     validation: float | frozenset[str] | None
-    """See `somamba.data.splits.divide`."""
+    """How validation is carved from training, as `somamba.data.splits.divide` takes it."""
     terms: Terms
     stripped: Callable[[str], bool] = lambda _case_id: False
     """Whether the case of this name shows a brain without its head, which a varied scan may draw around it."""
