@@ -1,6 +1,8 @@
 """The public surface: what ``import somamba`` promises."""
 
 import ast
+import doctest
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +30,39 @@ def test_every_public_name_is_there_and_documented():
     for name in somamba.__all__:
         assert getattr(somamba, name).__doc__, name
         assert name in dir(somamba)
+
+
+def public_functions():
+    """The functions and methods that users call, by their public name."""
+    named = {name: getattr(somamba, name) for name in somamba.__all__}
+    found = {name: value for name, value in named.items() if inspect.isfunction(value)}
+    found |= {f"masks.{name}": getattr(somamba.masks, name) for name in MASKS}
+    return found | {f"Pretrained.{name}": getattr(somamba.Pretrained, name) for name in ("reconstruct", "adapt")}
+
+
+MASKS = ("equispaced", "random_columns", "golden_radial", "uniform_radial")
+FUNCTIONS = public_functions()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_argument_is_documented_and_typed(name):
+    function = FUNCTIONS[name]
+    described = inspect.getdoc(function)
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name != "self":
+            assert f"\n    {parameter.name}: " in described, parameter.name
+            assert parameter.annotation is not inspect.Parameter.empty
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "Pretrained.adapt"])
+def test_the_example_of_a_public_function_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner(verbose=False)
+    told = []
+    for example in finder.find(FUNCTIONS[name], name, globs={}):
+        assert len(example.examples) > 1
+        assert runner.run(example, out=told.append).failed == 0, "".join(told)
+    assert runner.tries > 1
 
 
 def test_type_checkers_and_users_see_the_same_names():
@@ -72,6 +107,9 @@ def test_a_notebook_shows_pictures_and_tables(kspace, tmp_path):
     assert "<th>coils</th><td>1</td>" in somamba.open_scan(tmp_path / "scan.npy")._repr_html_()
     assert "<th>model</th><td>zero_filled</td>" in somamba.load("zero_filled")._repr_html_()
     assert "32 x 24" in repr(somamba.reconstruct(kspace, "zero_filled"))
+    array = somamba.load("zero_filled").reconstruct(kspace)
+    assert array._repr_png_() == array.reconstruction._repr_png_()
+    assert (array * 2)._repr_png_() is None
 
 
 def test_a_recipe_is_trained_and_its_best_weights_are_scored(tmp_path):
@@ -92,6 +130,7 @@ def test_a_recipe_is_trained_and_its_best_weights_are_scored(tmp_path):
     assert all(record.subject.epochs == 1 for record in result.records())
     halved = somamba.evaluate("zero_filled", dataset="acdc", data=data.path, split="val", limit_cases=1, device="cpu")
     assert len(halved.scores) == 1
+    assert "<th>method</th><td>zero_filled</td>" in halved._repr_html_()
 
 
 def test_weights_of_another_protocol_are_refused(tmp_path):

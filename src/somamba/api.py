@@ -22,7 +22,7 @@ from somamba.inference.weights import DEFAULT
 from somamba.inference.writers.writing import write
 from somamba.runtime.device import find_device
 from somamba.training.loop import Outcome, fit
-from somamba.training.recipe import read_recipe
+from somamba.training.recipe import read_recipe, recipe_from_plain
 
 
 def reconstruct(
@@ -55,9 +55,11 @@ def reconstruct(
 
     Example:
         >>> import numpy as np, somamba
-        >>> kspace = np.fft.fftshift(np.fft.fft2(np.random.default_rng(0).normal(size=(32, 32)))).astype("complex64")
-        >>> somamba.reconstruct(kspace, "zero_filled").images.shape
-        (1, 32, 32)
+        >>> image = np.zeros((32, 24))
+        >>> image[8:20, 6:18] = 1
+        >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(image))).astype("complex64")
+        >>> somamba.reconstruct(kspace, "zero_filled")
+        Reconstruction('kspace', 1 x 32 x 24, zero_filled)
     """
     model = weights if isinstance(weights, Pretrained) else load(weights, device=device)
     if isinstance(source, str | Path):
@@ -96,7 +98,20 @@ def evaluate(
         on_progress: Called after every slice with the number of slices done and the number of all.
 
     Returns:
-        Scores by case; ``.records()`` gives them with their provenance, as the CSV files hold them.
+        Scores by case: PSNR in dB, SSIM and NMSE without unit. ``.records()`` gives them with their provenance, as the
+        CSV files hold them; a notebook shows a table.
+
+    Raises:
+        SomambaError: no such model, dataset or split, or weights of another protocol.
+
+    Example:
+        >>> import somamba
+        >>> from pathlib import Path
+        >>> from somamba.data.phantom import write_phantom  # small images for trying things out
+        >>> _ = write_phantom("folder", Path("images"), cases={"train": 1, "val": 1, "test": 2}, shape=(32, 32))
+        >>> result = somamba.evaluate("zero_filled", dataset="folder", data="images", split="test")
+        >>> [(one.case, one.slices, one.scores.psnr > 15) for one in result.scores]
+        [('test1/image', 4, True), ('test2/image', 4, True)]
     """
     trained = open_model(source)
     known = trained.data(source)
@@ -116,7 +131,7 @@ def evaluate(
 
 
 def train(
-    recipe: str | Path,
+    recipe: str | Path | Mapping[str, Any],
     output: str | Path,
     *,
     settings: Mapping[str, Any] | None = None,
@@ -127,7 +142,7 @@ def train(
     """Train a model as a recipe says. The result is a folder with ``best/``, ``last/`` and ``journal.jsonl``.
 
     Args:
-        recipe: YAML file.
+        recipe: YAML file, or the same fields as a table; what is left out has its default.
         output: Folder of the run.
         settings: Fields that differ from the recipe's, by dotted name: ``{"data.path": "data/acdc", "epochs": 3}``.
         resume: Go on from ``output/last`` if it is there.
@@ -135,11 +150,32 @@ def train(
         on_event: Called with every event: start, step, validation, stop.
 
     Returns:
-        How the training ended, and where it stands.
+        How the training ended (``reason``), and where it stands (``progress``: steps, scores, best PSNR in dB).
+
+    Raises:
+        SomambaError: a recipe, data or folder that cannot be used; the message says what to do.
+
+    Example:
+        >>> import somamba
+        >>> from pathlib import Path
+        >>> from somamba.data.phantom import write_phantom  # small images for trying things out
+        >>> _ = write_phantom("folder", Path("images"), cases={"train": 1, "val": 1}, shape=(32, 32))
+        >>> network = {"groups": 1, "units": 1, "channels": 16, "d_model": 8, "mixer": {"d_head": 8}}
+        >>> data = {"dataset": "folder", "path": "images", "cache": "prepared", "size": [32, 32]}
+        >>> recipe = {"network": network, "data": data, "epochs": 1, "optimiser": {"warmup_epochs": 0.5}}
+        >>> outcome = somamba.train(recipe, "runs/first", settings={"batch_size": 2})
+        >>> outcome.reason, outcome.progress.step
+        ('finished', 2)
+        >>> somamba.load("runs/first/best").trained.name
+        'so_mamba'
     """
     overrides = [f"--{name}={value}" for name, value in (settings or {}).items()]
+    if isinstance(recipe, Mapping):
+        asked = recipe_from_plain(recipe, overrides, source="recipe")
+    else:
+        asked = read_recipe(Path(recipe), overrides)
     return fit(
-        read_recipe(Path(recipe), overrides),
+        asked,
         Path(output),
         resume=resume,
         origin=None if start_from is None else Path(start_from),

@@ -11,8 +11,9 @@ from somamba.data.case import Role
 from somamba.data.catalog import split_entries
 from somamba.data.config import DataConfig
 from somamba.data.slices import SliceDataset, open_slices
-from somamba.evaluation.evaluate import CaseScores, evaluate, score_records
+from somamba.evaluation.evaluate import CaseScores, evaluate, score_records, summary
 from somamba.evaluation.gallery import GalleryRequest, GalleryWriter
+from somamba.inference.markup import html_table
 from somamba.inference.trained import Trained
 from somamba.results.scores import ScoreRecord
 from somamba.results.setting import Provenance, Setting, Subject
@@ -104,6 +105,17 @@ class EvaluationResult:
     def records(self) -> list[ScoreRecord]:
         """One record for each case."""
         return score_records(self.scores, self.dataset, self.about())
+
+    def _repr_html_(self) -> str:
+        """Mean and standard deviation over the cases, as a notebook shows them."""
+        setting = self.spec.setting()
+        rows = {
+            "method": self.trained.name,
+            "data": f"{setting.dataset}, {setting.split}, {len(self.scores)} cases",
+            "acceleration": f"{setting.acceleration:g}, {setting.mask}",
+            **{name.upper(): f"{one.mean:.4g} ± {one.std:.2g}" for name, one in summary(self.scores).items()},
+        }
+        return html_table(rows)
 
 
 def run_evaluation(

@@ -34,6 +34,10 @@ class ReconstructedArray(np.ndarray[Any, np.dtype[np.complex64]]):
     """The whole result: its ``notes`` say how the k-space was understood, `somamba.inference.writers.writing.write`
     stores it. It is None for arrays that were computed from this one."""
 
+    def _repr_png_(self) -> bytes | None:
+        """The picture of the images, as a notebook shows it; arrays that were computed from this one have none."""
+        return None if self.reconstruction is None else self.reconstruction._repr_png_()
+
 
 class Pretrained:
     """A model with its weights, ready to reconstruct."""
@@ -130,6 +134,15 @@ class Pretrained:
         Raises:
             InputError: arrays that do not fit, too few lines to estimate coil maps from; it says what to do.
             ConfigError: axes that are not understood.
+
+        Example:
+            >>> import numpy as np, somamba
+            >>> image = np.zeros((32, 24), dtype=np.complex64)
+            >>> image[8:20, 6:18] = 1
+            >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(image), norm="ortho"))
+            >>> made = somamba.load("zero_filled").reconstruct(kspace)
+            >>> made.shape, bool(np.allclose(made, image, atol=1e-5))
+            ((32, 24), True)
         """
         if noise is not None and self.trained.coils > 1:
             raise InputError("This network knows each coil as it is, so they cannot be prewhitened. Leave noise out.")
@@ -191,6 +204,18 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
         source: The name of weights that come with somamba, the folder of a checkpoint, or a model without weights
             (``zero_filled``).
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
+
+    Returns:
+        The model with its weights; its ``reconstruct`` takes arrays, and a notebook shows its card.
+
+    Raises:
+        SomambaError: there is no such model, or its files are not those that were written.
+
+    Example:
+        >>> import somamba
+        >>> model = somamba.load("brain_raw", device="cpu")
+        >>> model.trained.name, model.trained.protocol
+        ('so_mamba', 'raw')
     """
     return Pretrained(open_weights(str(source)), device)
 

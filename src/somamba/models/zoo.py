@@ -144,6 +144,26 @@ MODELS: Registry[Entry] = Registry(
 
 
 def build(name: str, config: Any = None) -> Reconstructor:
-    """Build the network called ``name``, by its default configuration or the one given."""
+    """Build a network with weights as they are before training.
+
+    Args:
+        name: A name that ``somamba models`` lists, ``so_mamba`` for instance.
+        config: Its configuration; None takes the default, which is the paper's.
+
+    Returns:
+        A torch module ``(y, A) -> image``. It takes measurements ``(batch, coils, y, x)`` and the operator that measured
+        them, of any height and width, and returns complex images ``(batch, 1, y, x)``.
+
+    Raises:
+        UnknownNameError: no model has this name.
+
+    Example:
+        >>> import somamba, torch
+        >>> A = somamba.encoding(somamba.masks.equispaced(48, acceleration=4).tensor())
+        >>> y = A(torch.ones(1, 1, 32, 48, dtype=torch.complex64))
+        >>> with torch.no_grad():
+        ...     somamba.build("unet").eval()(y, A).shape
+        torch.Size([1, 1, 32, 48])
+    """
     entry = MODELS[name]
     return entry.build(entry.config if config is None else config)

@@ -102,8 +102,20 @@ def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
         mask: What was acquired, boolean or 0/1, as (x,), (y, x) or (batch or 1, 1, y or 1, x); centred like k-space.
         maps: Complex sensitivities (batch or 1, coils, y, x).
 
+    Returns:
+        A linear operator from images ``(batch, 1, y, x)``, without maps ``(batch, coils, y, x)``, to k-space ``(batch,
+        coils, y, x)``; ``A.H`` is its adjoint. The Fourier transform is centred and orthonormal, so both sides have
+        the same units.
+
     Raises:
         InputError: a mask that is empty or not 0/1, maps that are not complex or not finite, or sizes that disagree.
+
+    Example:
+        >>> import somamba, torch
+        >>> A = somamba.encoding(torch.tensor([1, 0, 1, 1, 0, 1]))
+        >>> y = A(torch.ones(1, 1, 4, 6, dtype=torch.complex64))
+        >>> tuple(y.shape), int((y.abs() > 1e-6).sum())  # a constant image is one sample
+        ((1, 1, 4, 6), 1)
     """
     mask = _sampled(mask)
     sampled = Sampling(mask) @ Fourier()

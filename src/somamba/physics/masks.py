@@ -103,6 +103,12 @@ def equispaced(
 
     Raises:
         InputError: the numbers describe no such mask.
+
+    Example:
+        >>> import somamba
+        >>> mask = somamba.masks.equispaced(320, acceleration=4)
+        >>> len(mask.lines), mask.calibration, mask.realised_acceleration
+        (80, 26, 4.0)
     """
     _check_request(width, acceleration)
     center = _center_columns(width, acceleration, center_fraction)
@@ -130,8 +136,20 @@ def random_columns(
 
     The draw uses numpy's legacy generator, whose stream is promised never to change: a seed names a mask for good.
 
+    Args:
+        width: Columns of k-space.
+        acceleration: Nominal factor; 1 acquires every column.
+        seed: Names the draw, from 0 to 2**32 - 1.
+        center_fraction: Share of columns in the centre; None is 0.32 / acceleration.
+
     Raises:
         InputError: the numbers describe no such mask.
+
+    Example:
+        >>> import somamba
+        >>> mask = somamba.masks.random_columns(224, acceleration=8, seed=0)
+        >>> len(mask.lines), mask.digest == somamba.masks.random_columns(224, acceleration=8, seed=0).digest
+        (28, True)
     """
     _check_request(width, acceleration)
     if not 0 <= seed < 2**32:
@@ -149,12 +167,34 @@ def random_columns(
 
 
 def golden_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
-    """Spokes through the centre, each turned by the golden angle, rounded to the grid; ``size`` is y = x, or (y, x)."""
+    """Spokes through the centre, each turned by the golden angle, rounded to the grid.
+
+    Args:
+        size: Rows and columns of k-space, (y, x), or one number for both.
+        spokes: Number of spokes, at least 1.
+
+    Example:
+        >>> import somamba
+        >>> mask = somamba.masks.golden_radial(128, spokes=32)
+        >>> tuple(mask.tensor().shape), round(mask.realised_acceleration, 2)
+        ((1, 1, 128, 128), 4.07)
+    """
     return _radial("golden-radial", size, [spoke * GOLDEN_ANGLE for spoke in range(spokes)])
 
 
 def uniform_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
-    """Spokes through the centre at equal angles, rounded to the grid; ``size`` is y = x, or (y, x)."""
+    """Spokes through the centre at equal angles, rounded to the grid.
+
+    Args:
+        size: Rows and columns of k-space, (y, x), or one number for both.
+        spokes: Number of spokes, at least 1.
+
+    Example:
+        >>> import somamba
+        >>> mask = somamba.masks.uniform_radial(128, spokes=32)
+        >>> tuple(mask.tensor().shape), round(mask.realised_acceleration, 2)
+        ((1, 1, 128, 128), 4.09)
+    """
     return _radial("uniform-radial", size, [spoke * 180 / spokes for spoke in range(spokes)])
 
 

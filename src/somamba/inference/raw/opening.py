@@ -60,6 +60,14 @@ def open_raw_scan(
     Raises:
         DataError: a file that is missing, damaged or hostile, or that holds nothing to reconstruct; it says what to do.
         ConfigError: a choice that does not apply to such a file.
+
+    Example:
+        >>> import numpy as np, somamba
+        >>> kspace = np.fft.fftshift(np.fft.fft2(np.ones((4, 32, 24)))).astype("complex64")
+        >>> np.save("kspace.npy", kspace)
+        >>> scan = somamba.open_scan("kspace.npy", axes=("coils", "y", "x"))
+        >>> scan.coils, scan.slices, scan.shape, tuple(scan.kspace(0).shape)
+        (4, 1, (32, 24), (4, 32, 24))
     """
     path = named_file(Path(path))
     opener = _opener(path)

@@ -50,6 +50,14 @@ def write(reconstruction: Reconstruction, path: str | Path, format: str | None =
         StorageError: a place that cannot be written, a full disk, or something there that somamba did not write; what
             was there is untouched.
         MissingExtraError: the format needs a package that is not installed.
+
+    Example:
+        >>> import numpy as np, somamba
+        >>> made = somamba.reconstruct(np.fft.fft2(np.ones((32, 32))).astype("complex64"), "zero_filled")
+        >>> somamba.write(made, "images/first.nii.gz")
+        >>> from pathlib import Path
+        >>> sorted(path.name for path in Path("images").iterdir())
+        ['first.nii.gz']
     """
     path = Path(path)
     chosen = FORMATS[format_of(path, format)]
