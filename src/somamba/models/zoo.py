@@ -151,8 +151,8 @@ def build(name: str, config: Any = None) -> Reconstructor:
         config: Its configuration; None takes the default, which is the paper's.
 
     Returns:
-        A torch module ``(y, A) -> image``. It takes measurements ``(batch, coils, y, x)`` and the operator that measured
-        them, of any height and width, and returns complex images ``(batch, 1, y, x)``.
+        A torch module ``(y, A) -> image``. It takes measurements ``(batch, coils, y, x)`` of any height and width, and
+        the operator that measured them, and returns complex images ``(batch, 1, y, x)``.
 
     Raises:
         UnknownNameError: no model has this name.
