@@ -178,3 +178,51 @@ def test_no_value_of_a_field_ends_in_a_traceback(name, place):
     for value in ("", "-1", "nan", "[]", "{a: 1}", "null", "text.txt", str(2**70)):
         with suppress(SomambaError):
             read_recipe(place / "recipe.yaml", [f"--{name}={value}"])
+
+
+WRITTEN = {
+    ("data", "show"): "shown.png",
+    ("demo",): "shown/demo.html",
+    ("reconstruct",): "image.npy",
+    ("streams",): "made.npz",
+    **{words: "drawn.png" for words in WORKING if words[0] in ("figure", "curve")},
+    ("report",): "made.html",
+}
+"""The file that each command of `WORKING` writes, in the folder that `place` makes."""
+
+
+def test_every_command_that_writes_a_file_is_known():
+    names = {"output", "csv"}
+    writing = {words for words, parser in parts() if names & {action.dest for action in parser._actions}}
+    by_csv = {("evaluate",), ("leakage",), ("cost",)}
+    of_runs = {("train",), ("sweep",)}  # they refuse a folder that holds a run
+    assert writing == WRITTEN.keys() | by_csv | of_runs
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize("words", WRITTEN, ids=" ".join)
+def test_a_file_of_somebody_else_is_not_replaced(words, place, capsys):
+    content = b"#!/bin/sh\nsomamba train recipe.yaml  # a script that mentions somamba is not a result of it\n"
+    file = place / WRITTEN[words]
+    assert leave([*words, *WORKING[words]]) == 0
+    assert leave([*words, *WORKING[words]]) == 0, "its own file may be replaced"
+    file.write_bytes(content)
+    assert leave([*words, *WORKING[words]]) == 2
+    assert "not replaced" in capsys.readouterr().err
+    assert file.read_bytes() == content
+    file.unlink()
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize("words", [("evaluate",), ("leakage",), ("cost",)], ids=" ".join)
+def test_a_table_of_somebody_else_is_not_replaced(words, place):
+    (place / "mine.csv").write_text("patient,remark\n1,measured with somamba\n")
+    assert leave([*words, *WORKING[words], "--csv", "mine.csv"]) == 2
+    assert (place / "mine.csv").read_text() == "patient,remark\n1,measured with somamba\n"
+
+
+@pytest.mark.usefixtures("_inside")
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
+def test_figures_of_all_formats_say_whose_they_are(ending):
+    for _ in range(2):
+        assert leave(["curve", "run", "-o", f"curve.{ending}"]) == 0

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from somamba.errors import InputError
+from somamba.errors import InputError, StorageError
 from somamba.inference.checkpoint import (
     Checkpoint,
     TrainingState,
@@ -136,7 +136,7 @@ def test_wrong_content_with_a_right_checksum_is_refused(saved, name, content):
     names = [line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
     sums = "".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names)
     (folder / "SHA256SUMS").write_text(sums)
-    with pytest.raises(InputError, match=r"not a checkpoint of somamba|table of settings"):
+    with pytest.raises(InputError, match=r"not a checkpoint of somamba|table of settings|no safetensors file"):
         read_checkpoint(folder)
 
 
@@ -244,3 +244,55 @@ def test_a_config_that_is_a_bomb_is_refused(tmp_path):
     resummed(tmp_path / "x", config__yaml=bomb.encode())
     with pytest.raises(InputError, match="more than 10,000 values"):
         read_checkpoint(tmp_path / "x")
+
+
+def test_a_folder_with_other_files_is_not_replaced(saved):
+    folder, checkpoint = saved
+    (folder / "thesis.tex").write_text("years of work")
+    with pytest.raises(StorageError, match=r"holds 'thesis\.tex', so it is no checkpoint"):
+        save_checkpoint(folder, checkpoint)
+    assert (folder / "thesis.tex").read_text() == "years of work"
+    (folder / "thesis.tex").unlink()
+    save_checkpoint(folder, checkpoint)
+
+
+def test_a_file_where_a_checkpoint_should_be_is_not_replaced(tmp_path):
+    (tmp_path / "file").write_text("years of work")
+    with pytest.raises(StorageError, match="cannot hold a checkpoint"):
+        save_checkpoint(tmp_path / "file", Checkpoint({}, {}))
+    assert (tmp_path / "file").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("entries", "complaint"),
+    [
+        ({"steps_per_epoch": "many"}, "steps_per_epoch must be a whole number of at least 1"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch must be a whole number of at least 1"),
+        ({"step": -3}, "step must be"),
+        ({"step": True}, "step must be"),
+        ({"step": 2**80}, "step must be"),
+        ({"recipe": [1]}, "recipe must be a table"),
+        ({"recipe": {"seed": "x"}}, r"recipe\.seed must be"),
+        ({"recipe": {"data": [1]}}, r"recipe\.data must be a table"),
+        ({"recipe": {"network": 3}}, r"recipe\.network must be a table"),
+        ({"recipe": {"model": ["unet"]}}, r"recipe\.model must be a text"),
+        ({"protocol": 1}, "protocol must be a text"),
+        ({"code": 1}, "code must be a table"),
+        ({"validation": 31.2}, "validation must be a table"),
+        ({"hardware": "cpu"}, "hardware must be a table"),
+        ({"started_from": "x"}, "started_from must be a table"),
+    ],
+)
+def test_an_entry_of_another_kind_is_refused_by_every_reader(tmp_path, entries, complaint):
+    save_checkpoint(tmp_path / "x", Checkpoint({"a": torch.zeros(1)}, entries))
+    for read in (read_config, read_checkpoint):
+        with pytest.raises(InputError, match=complaint):
+            read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors", "config.yaml", "training.json"])
+def test_a_file_that_is_longer_than_it_can_be_is_not_read(saved, name):
+    folder, _ = saved
+    os.truncate(folder / name, 1 << 40)  # a hole: it takes no disk, but nobody has the memory to read it
+    with pytest.raises(InputError, match="damaged"):
+        read_checkpoint(folder)

@@ -1,5 +1,6 @@
 """A model is opened from its folder alone, or by name where there is nothing to learn."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -66,4 +67,23 @@ def test_what_is_neither_is_refused(tmp_path):
 def test_a_folder_with_another_recipe_is_refused(folder, tmp_path, recipe, complaint):
     save_checkpoint(tmp_path / "x", Checkpoint(read_checkpoint(folder).weights, CONFIG | {"recipe": recipe}))
     with pytest.raises((InputError, ConfigError), match=complaint):
+        open_model(str(tmp_path / "x"))
+
+
+def test_a_training_of_unknown_length_has_no_number_of_epochs(folder, tmp_path):
+    config = {"recipe": CONFIG["recipe"]}
+    save_checkpoint(tmp_path / "x", Checkpoint(read_checkpoint(folder).weights, config))
+    trained = open_model(str(tmp_path / "x"))
+    with pytest.raises(InputError, match="step and steps_per_epoch"):
+        _ = trained.epochs
+
+
+def test_sizes_are_compared_before_the_weights_are_read(folder, tmp_path):
+    weights = {**read_checkpoint(folder).weights, "extra": torch.zeros(3)}
+    save_checkpoint(tmp_path / "x", Checkpoint(weights, CONFIG))
+    # Bytes that do not agree with their SHA-256 would be refused if they were read.
+    with (tmp_path / "x" / "model.safetensors").open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\xff")
+    with pytest.raises(InputError, match="does not fit the model: extra is missing, not part of it"):
         open_model(str(tmp_path / "x"))

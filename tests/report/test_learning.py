@@ -42,3 +42,9 @@ def test_the_time_of_a_run_is_told_in_universal_time():
     assert span([{"time": 0.0}, {}, {"time": 3600.0}]) == "1970-01-01 00:00 to 1970-01-01 01:00 UTC"
     assert span([]) == ""
     assert span([{"time": 1e30}]) == ""
+
+
+@pytest.mark.parametrize("value", [True, 10**400, -(10**31), 1e308, 5e-324, -5e-324, float("inf")])
+def test_numbers_that_no_chart_can_place_are_left_out(value):
+    assert losses(steps([1.0, value])) == [(1, 1.0)]
+    assert losses([{"event": "step", "step": value, "loss": 1.0}]) == []

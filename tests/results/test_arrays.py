@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from somamba.errors import InputError
+from somamba.results import arrays
 from somamba.results.arrays import LARGEST_ARRAY, LARGEST_TEXT, Wanted, parse_facts, read_arrays, write_arrays
 from somamba.results.setting import Setting
 
@@ -94,3 +95,32 @@ def test_facts_of_another_kind_are_refused():
             parse_facts(wrong, Setting)
     with pytest.raises((RecursionError, ValueError)):
         parse_facts("[" * (LARGEST_TEXT // 4), Setting)
+
+
+def test_a_number_that_is_no_measurement_is_refused():
+    text = '{"dataset": "acdc", "split": "val", "protocol": "raw", "mask": "x", "acceleration": %s}'
+    for number in ("9" * 400, str(2**63)):
+        with pytest.raises(TypeError, match="64 bits"):
+            parse_facts(text % number, Setting)
+
+
+def test_an_array_that_was_packed_far_too_well_is_not_unpacked(tmp_path):
+    side = 6000  # 144 MB of zeros in 140 kB
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as file, file.open("a.npy", "w") as member:
+        member.write(header((side, side)))
+        for _ in range(side):
+            member.write(bytes(4 * side))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="it would unpack"):
+        read(tmp_path / "x.npz")
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+
+
+def test_all_arrays_of_a_file_share_one_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "LARGEST_ARRAY", 40)
+    write_arrays(tmp_path / "x.npz", {"a": np.ones((2, 3), np.float32), "more": np.ones(4, np.float32)})
+    assert read(tmp_path / "x.npz").keys() == {"a", "more"}
+    write_arrays(tmp_path / "x.npz", {"a": np.ones((2, 3), np.float32), "more": np.ones(5, np.float32)})
+    with pytest.raises(InputError, match="more declares 20 bytes, which are too many"):
+        read(tmp_path / "x.npz")

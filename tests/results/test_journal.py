@@ -5,7 +5,7 @@ import os
 import pytest
 
 from somamba.errors import InputError
-from somamba.results.journal import read_journal
+from somamba.results.journal import LONGEST_LINE, MOST_EVENTS, read_journal
 
 
 def test_spoiled_and_odd_lines_are_left_out(tmp_path):
@@ -22,3 +22,16 @@ def test_no_file_has_no_events_and_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="named pipe"):
         read_journal(tmp_path / "pipe")
+
+
+def test_numbers_that_are_no_steps_and_endless_lines_are_left_out(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    odd = [b'{"event": "step", "step": %s}' % step for step in (b"true", b"-1", b"1.5", b"9" * 400, b"9" * 30)]
+    path.write_bytes(b"\n".join([*odd, b'{"event": "step", "step": 1, "x": "' + b"x" * LONGEST_LINE + b'"}']))
+    assert read_journal(path) == []
+
+
+def test_a_journal_of_more_lines_than_steps_can_be_is_refused(tmp_path):
+    (tmp_path / "journal.jsonl").write_bytes(b"\n" * (MOST_EVENTS + 1))
+    with pytest.raises(InputError, match="which is no journal of a training"):
+        read_journal(tmp_path / "journal.jsonl")

@@ -9,6 +9,7 @@ from results.made_costs import cost_row
 from results.made_leakage import leakage_rows
 from results.made_rows import changed, rows
 from results.made_sweep import sweep_row
+from somamba.errors import InputError
 from somamba.results.gallery import MeasurementFacts, MethodFacts
 from somamba.results.record import columns, flat, leaves, nested, value_of
 from somamba.results.streams import StreamFacts
@@ -56,3 +57,9 @@ def test_two_fields_of_one_name_are_refused():
 
     with pytest.raises(TypeError, match="two fields named a"):
         leaves(Outer)
+
+
+@pytest.mark.parametrize(("field", "value"), [("psnr", 1e31), ("psnr", -1e300), ("slices", 2**63)])
+def test_numbers_that_are_no_measurement_are_refused(field, value):
+    with pytest.raises(InputError, match=f"{field} is too large to be a measurement"):
+        changed(rows("unet", "acdc", 4)[0], **{field: value})

@@ -19,6 +19,8 @@ MOST_PIXELS = 4096
 LARGEST_SEED = 2**63 - 1
 MARKED = 1 << 16
 """Bytes at either end of a file among which it names somamba if we wrote it."""
+KINDS = (b"\x89PNG", b"%PDF", b"<?xml", b"<!DOCTYPE html>", b"PK")
+"""What the files begin with that we mark by our name; a CSV file is known by its last column instead."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -250,13 +252,16 @@ def own_output_file(text: str) -> Path:
 
 
 def _made_by_us(file: Path) -> bool:
-    """Whether the beginning or the end of a file names somamba, as everything that we write does."""
+    """Whether a file is of a kind that we write and says so; a script or a text that mentions somamba is not ours."""
     with file.open("rb") as content:
         size = content.seek(0, os.SEEK_END)
         content.seek(0)
         first = content.read(MARKED)
         content.seek(max(0, size - MARKED))
-        return size == 0 or b"somamba" in first or b"somamba" in content.read(MARKED)
+        last = content.read(MARKED)
+    if size == 0 or first.partition(b"\n")[0].rstrip().endswith(b",command"):
+        return True
+    return first.startswith(KINDS) and (b"somamba" in first or b"somamba" in last)
 
 
 def _check_place(wanted: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from somamba.errors import InputError
 from somamba.inference.checkpoint import read_checkpoint
+from somamba.inference.trained import epochs_of
 
 GATE = re.compile(r"groups\.(\d+)\.units\.(\d+)\.block\.residency\.(gate|project\.weight|project\.bias)")
 
@@ -51,7 +52,7 @@ def read_gates(folder: Path) -> Gates:
     return Gates(
         method=str(recipe.get("model")),
         seed=int(recipe.get("seed", 0)),
-        epochs=float(checkpoint.config["step"] / checkpoint.config["steps_per_epoch"]),
+        epochs=epochs_of(checkpoint.config, source=str(folder)),
         units=units,
         values=np.stack([found[unit]["project.weight" if by_token else "gate"] for unit in units]),
         offsets=np.concatenate([found[unit]["project.bias"] for unit in units]) if by_token else None,

@@ -8,7 +8,8 @@
     journal.jsonl         events of the training that made them
     SHA256SUMS            as ``sha256sum --check`` reads it
 
-It is written and replaced whole (`somamba.durable`). Reading checks every byte before any is used.
+It is written and replaced whole (`somamba.durable`). Reading checks every byte before any is used, and before that
+how much there is to read: a file is not longer than it declares, and config.yaml holds what it should.
 """
 
 import hashlib
@@ -27,7 +28,8 @@ from torch import Tensor, nn
 
 from somamba.bounded_yaml import load_yaml
 from somamba.durable import current, replace_file, replace_folder
-from somamba.errors import InputError
+from somamba.errors import InputError, StorageError
+from somamba.inference.tensor_file import DeclaredTensor, declared_tensors
 from somamba.regular_files import read_regular
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
@@ -35,7 +37,11 @@ TENSORS, VALUES = "training.safetensors", "training.json"
 PARTS = (WEIGHTS, CONFIG, TENSORS, VALUES)
 RELEASED = ("README.md", "journal.jsonl")
 """What released weights have besides, named in SHA256SUMS since these exist; older ones do not name them."""
+MOST_BYTES = {CONFIG: 1 << 18, VALUES: 1 << 24, "README.md": 1 << 24, "journal.jsonl": 1 << 30}
+"""Most bytes of a file that is read; those of tensors declare theirs."""
 LINE = re.compile(r"[0-9a-f]{64}  ([A-Za-z.]+)")
+TABLES = ("recipe", "validation", "code", "data", "hardware", "started_from", "annealed_from")
+"""Entries of config.yaml that are tables; ``recipe`` holds more of them."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,12 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint; the one that was in ``folder`` survives until the new one is complete."""
+    """Write a checkpoint; the one that was in ``folder`` survives until the new one is complete.
+
+    Raises:
+        StorageError: the folder holds something else, which would be lost, or cannot be written.
+    """
+    check_replaceable(folder)
     files = {
         WEIGHTS: _to_bytes(checkpoint.weights),
         CONFIG: yaml.safe_dump(dict(checkpoint.config), sort_keys=False, allow_unicode=True).encode(),
@@ -66,6 +77,18 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
         files[TENSORS] = _to_bytes(checkpoint.training.tensors)
         files[VALUES] = json.dumps(checkpoint.training.values, indent=1, allow_nan=False).encode()
     replace_folder(folder, {**files, SUMS: _sums(files)})
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse a folder that holds anything but a checkpoint: it would be replaced whole."""
+    try:
+        others = sorted({path.name for path in folder.iterdir()} - {*PARTS, *RELEASED, SUMS}) if folder.exists() else []
+    except OSError as error:
+        raise StorageError(f"{folder} cannot hold a checkpoint: {error.strerror}.") from None
+    if others:
+        raise StorageError(
+            f"{folder} holds {others[0]!r}, so it is no checkpoint, and it is not replaced by one. Name another folder."
+        )
 
 
 def has_checkpoint(folder: Path) -> bool:
@@ -90,6 +113,14 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 def read_config(folder: Path) -> dict[str, Any]:
     """What a checkpoint says of itself, without reading its weights; checked against its SHA-256 as well."""
     return _config(folder, _read_files(folder, (CONFIG,)))
+
+
+def declared_weights(folder: Path) -> dict[str, DeclaredTensor]:
+    """What the file of the weights declares; neither is it read further, nor compared with its SHA-256."""
+    try:
+        return declared_tensors(current(folder) / WEIGHTS)
+    except OSError as error:
+        raise _damaged(folder, error) from None
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str) -> None:
@@ -131,7 +162,28 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
         raise InputError(f"{folder} is not a checkpoint of somamba: {error}") from error
     if not isinstance(config, dict):
         raise InputError(f"{folder / CONFIG} must hold a table of settings, it holds {type(config).__name__}.")
+    _check_entries(config, folder / CONFIG)
     return config
+
+
+def _check_entries(config: Mapping[str, Any], source: Path) -> None:
+    """Refuse entries of another kind than those that a training writes; any may be missing."""
+    recipe = config.get("recipe")
+    recipe = recipe if isinstance(recipe, Mapping) else {}
+    tables = {name: config.get(name) for name in TABLES}
+    tables |= {f"recipe.{name}": recipe.get(name) for name in ("network", "data", "optimiser", "machine")}
+    texts = {"protocol": config.get("protocol"), "recipe.model": recipe.get("model")}
+    wrong = [f"{name} must be a table" for name, value in tables.items() if not isinstance(value, Mapping | None)]
+    wrong += [f"{name} must be a text" for name, value in texts.items() if not isinstance(value, str | None)]
+    for name, value, least in (
+        ("step", config.get("step"), 0),
+        ("steps_per_epoch", config.get("steps_per_epoch"), 1),
+        ("recipe.seed", recipe.get("seed"), 0),
+    ):
+        if value is not None and (type(value) is not int or not least <= value < 2**63):
+            wrong.append(f"{name} must be a whole number of at least {least}")
+    if wrong:
+        raise InputError(f"{source}: {wrong[0]}, so it was not written by a training of somamba.")
 
 
 def _read_files(folder: Path, wanted: Sequence[str], *, renewed: Sequence[str] = ()) -> dict[str, bytes]:
@@ -144,16 +196,16 @@ def _read_files(folder: Path, wanted: Sequence[str], *, renewed: Sequence[str] =
     try:
         sums = read_regular(place / SUMS, most=10_000)
     except OSError as error:
-        raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
+        raise _damaged(folder, error) from None
     found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
     lines = {match[1]: f"{match[0]}\n".encode() for match in found if match}
     if None in found or not {WEIGHTS, CONFIG} <= lines.keys() <= {*PARTS, *RELEASED}:
         raise InputError(f"{folder / SUMS} is damaged: it must name {WEIGHTS} and {CONFIG}, each with its SHA-256.")
     try:
-        files = {name: read_regular(place / name) for name in lines if name in wanted and name not in renewed}
-        added = {name: read_regular(place / name) for name in renewed if (place / name).exists()}
+        files = {name: _content(place / name) for name in lines if name in wanted and name not in renewed}
+        added = {name: _content(place / name) for name in renewed if (place / name).exists()}
     except OSError as error:
-        raise InputError(f"{folder} is damaged: {error.strerror}: {error.filename}") from None
+        raise _damaged(folder, error) from None
     true = {name: _sums({name: data}) for name, data in files.items()}
     if b"".join((lines | true).values()) != sums:
         bad = [name for name, line in true.items() if line != lines[name]]
@@ -162,6 +214,16 @@ def _read_files(folder: Path, wanted: Sequence[str], *, renewed: Sequence[str] =
             "was being written, try again."
         )
     return files | added
+
+
+def _content(path: Path) -> bytes:
+    if path.name in (WEIGHTS, TENSORS):
+        declared_tensors(path)  # its size, before it takes memory
+    return read_regular(path, most=MOST_BYTES.get(path.name))
+
+
+def _damaged(folder: Path, error: OSError) -> InputError:
+    return InputError(f"{folder} is damaged: {error.strerror}: {error.filename}")
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:

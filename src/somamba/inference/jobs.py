@@ -17,6 +17,7 @@ import numpy as np
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.adaptation import Adaptation, Adapted
+from somamba.inference.checkpoint import check_replaceable
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
@@ -140,7 +141,10 @@ class Worker:
         damaged = [
             path for (path, _), result in zip(job.outputs, results, strict=True) if result and not result.intact()
         ]
-        if all(same) and not damaged and not asked.again:
+        if asked.save_adapted is not None:
+            check_replaceable(asked.save_adapted)
+        # A result that is there does not bring back the adapted network that is to be kept.
+        if all(same) and not damaged and not asked.again and asked.save_adapted is None:
             return _outcome(job, "there", results[0].provenance if results[0] else {})
         scan = open_raw_scan(job.source, axes=asked.axes, centred=asked.centred, maps=asked.maps)
         _check_files(job, scan.slices)

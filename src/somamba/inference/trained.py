@@ -5,18 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
 from somamba.inference.checkpoint import (
     Checkpoint,
+    declared_weights,
     has_checkpoint,
     load_weights,
     read_checkpoint,
+    read_config,
     save_checkpoint,
     weights_digest,
 )
+from somamba.inference.tensor_file import DeclaredTensor
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import NetworkSizeError, at_most
 from somamba.models.zoo import MODELS, Entry
@@ -63,30 +64,45 @@ class Trained:
     @property
     def epochs(self) -> float:
         """The number of passes over the training data; 0 if it was not trained."""
-        return float(self.config["step"] / self.config["steps_per_epoch"]) if self.config else 0.0
+        return epochs_of(self.config, source=self.source) if self.config else 0.0
 
     @property
     def seed(self) -> int:
         """The seed of the training; 0 if it was not trained."""
-        return int(self.config["recipe"]["seed"]) if self.config else 0
+        return int((self.config.get("recipe") or {}).get("seed", 0))
 
     def data(self, source: str) -> DataConfig | None:
         """The data it was trained on, with the places of another machine left to their defaults."""
-        recipe = self.config.get("recipe")
-        return None if recipe is None else from_plain(DataConfig(), recipe["data"], source=f"{source}, data")
+        data = (self.config.get("recipe") or {}).get("data")
+        return None if data is None else from_plain(DataConfig(), data, source=f"{source}, data")
 
 
-def _build(entry: Entry, network: Any, weights: Mapping[str, Tensor], *, source: str) -> Reconstructor:
-    """Build the network of a checkpoint, which is refused as soon as it is larger than the weights that are there."""
-    numbers = sum(weight.numel() for weight in weights.values())
+def epochs_of(config: Mapping[str, Any], *, source: str) -> float:
+    """The number of passes over the training data that config.yaml of a checkpoint records."""
+    step, steps_per_epoch = config.get("step"), config.get("steps_per_epoch")
+    if step is None or steps_per_epoch is None:
+        raise InputError(f"{source}: config.yaml must say how long the training was, in step and steps_per_epoch.")
+    return float(step / steps_per_epoch)
+
+
+def _build(entry: Entry, network: Any, declared: Mapping[str, DeclaredTensor], *, source: str) -> Reconstructor:
+    """Build the network of a checkpoint; it is refused as soon as it differs in size from the weights declared."""
+    numbers = sum(tensor.numbers for tensor in declared.values())
     try:
-        with at_most(numbers, len(weights), source=source):
-            return entry.build(network)
+        with at_most(numbers, len(declared), source=source):
+            model = entry.build(network)
     except NetworkSizeError:
         raise InputError(
-            f"{source} does not fit the model: config.yaml asks for a larger network than its {len(weights):,} tensors "
-            f"of {numbers:,} weights."
+            f"{source} does not fit the model: config.yaml asks for a larger network than its {len(declared):,} "
+            f"tensors of {numbers:,} weights."
         ) from None
+    own = {name: tuple(weight.shape) for name, weight in model.state_dict().items()}
+    if other := sorted(own.items() ^ {name: tensor.shape for name, tensor in declared.items()}.items()):
+        raise InputError(
+            f"{source} does not fit the model: {other[0][0]} is missing, not part of it, or of another shape "
+            f"({len({name for name, _ in other})} differ in all)."
+        )
+    return model
 
 
 def save_trained(folder: Path, trained: Trained) -> None:
@@ -101,13 +117,13 @@ def open_model(source: str) -> Trained:
         InputError: no checkpoint is there, it is damaged, or the model named has weights to learn.
     """
     if has_checkpoint(Path(source)):
-        checkpoint = read_checkpoint(Path(source))
-        recipe = checkpoint.config.get("recipe")
-        if not isinstance(recipe, Mapping) or not isinstance(recipe.get("model"), str):
+        recipe = read_config(Path(source)).get("recipe") or {}
+        if recipe.get("model") is None:
             raise InputError(f"{source}: config.yaml does not say which model the weights belong to.")
         entry = MODELS[recipe["model"]]
         network = from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network")
-        model = _build(entry, network, checkpoint.weights, source=source)
+        model = _build(entry, network, declared_weights(Path(source)), source=source)
+        checkpoint = read_checkpoint(Path(source))
         load_weights(model, checkpoint.weights, source=source)
         return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config, source)
     if source not in MODELS:

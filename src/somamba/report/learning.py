@@ -1,11 +1,11 @@
 """Learning curves as points: over steps, or over minutes if a budget of minutes ended the runs."""
 
-import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from somamba.results.journal import Event
+from somamba.results.record import LARGEST_NUMBER
 
 Point = tuple[float, float]
 
@@ -71,5 +71,6 @@ def span(events: Sequence[Event]) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number."""
-    return isinstance(value, int | float) and math.isfinite(value)
+    """Whether a value is a number that a chart can place: zero, or neither absurdly small nor absurdly large."""
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and (value == 0 or 1 / LARGEST_NUMBER <= abs(value) <= LARGEST_NUMBER)

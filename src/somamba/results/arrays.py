@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from somamba.durable import replace_file
 from somamba.errors import InputError
+from somamba.files.limits import check_unpacking
 from somamba.regular_files import read_regular
 from somamba.results.record import columns, leaves, nested
 
 LARGEST_FILE = 1 << 30
 """Bytes of a file that is opened."""
 LARGEST_ARRAY = 1 << 30
-"""Bytes of one array: a case of 100 slices of 640 x 400 complex numbers has a fifth of it."""
+"""Bytes of all arrays of a file together: a case of 100 slices of 640 x 400 complex numbers has a fifth of it."""
 LARGEST_TEXT = 1 << 22
 """Bytes of a JSON file or text."""
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -47,9 +48,11 @@ TEXT = Wanted(np.str_, 0)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a compressed ``.npz`` file in one piece."""
+    """Write a compressed ``.npz`` file in one piece; its comment names somamba."""
     content = io.BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = b"somamba"
     replace_file(path, content.getvalue())
 
 
@@ -68,7 +71,11 @@ def read_arrays(path: Path, wanted: Mapping[str, Wanted], *, writer: str) -> dic
         with io.BytesIO(read_regular(path, most=LARGEST_FILE)) as content, zipfile.ZipFile(content) as archive:
             known = set(archive.namelist())
             names = [name for name, one in wanted.items() if not one.optional or f"{name}.npy" in known]
-            return {name: _member(archive, name, wanted[name]) for name in names}
+            arrays: dict[str, NDArray[Any]] = {}
+            for name in names:
+                left = LARGEST_ARRAY - sum(array.nbytes for array in arrays.values())
+                arrays[name] = _member(archive, name, wanted[name], left)
+            return arrays
     except (OSError, EOFError, ValueError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} was not written by {writer}, or is damaged: {error}. Write it anew.") from None
 
@@ -109,8 +116,9 @@ def parse_facts(text: str | bytes, kind: type[Facts], defaults: Mapping[str, Any
     return nested(kind, {name: _value(found[name], leaves(kind)[field].kind) for name, field in columns(kind).items()})
 
 
-def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted) -> NDArray[Any]:
-    if archive.getinfo(f"{name}.npy").compress_type not in PACKINGS:
+def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted, left: int) -> NDArray[Any]:
+    entry = archive.getinfo(f"{name}.npy")
+    if entry.compress_type not in PACKINGS:
         raise ValueError(f"{name} is packed in an unknown way")
     with archive.open(f"{name}.npy") as stream:
         version = npy.read_magic(stream)
@@ -121,8 +129,9 @@ def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted) -> NDArray[Any]
         if not is_kind or len(shape) != wanted.axes:
             raise ValueError(f"{name} must be {np.dtype(wanted.dtype)} with {wanted.axes} axes, it is {dtype} {shape}")
         size = dtype.itemsize * math.prod(shape)
-        if size > (LARGEST_TEXT if dtype.kind == "U" else LARGEST_ARRAY):
+        if size > (LARGEST_TEXT if dtype.kind == "U" else left):
             raise ValueError(f"{name} declares {size} bytes, which are too many")
+        check_unpacking(size, entry.compress_size)
         content = stream.read(size)
     if len(content) != size:
         raise ValueError(f"{name} declares {size} bytes and has {len(content)}")
@@ -131,8 +140,10 @@ def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted) -> NDArray[Any]
 
 def _value(value: Any, kind: object) -> Any:
     """JSON has no tuples and no types to rely on: lists become tuples, a value of another kind is refused."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise TypeError("it holds a whole number of more than 64 bits")
     if kind == tuple[float, ...]:
-        return tuple(float(item) for item in value)
+        return tuple(_value(item, float) for item in value)
     if kind is float and isinstance(value, int | float):
         return float(value)
     wanted = kind if isinstance(kind, type) else dict

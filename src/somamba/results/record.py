@@ -20,6 +20,8 @@ from somamba.regular_files import open_regular, read_regular
 
 LARGEST_FILE = 200_000_000
 """Bytes of a file of results that is read; the largest committed one has less than a hundredth of this."""
+LARGEST_NUMBER = 1e30
+"""Numbers beyond it, whole ones beyond 64 bits, are no measurement; a chart of them would fail."""
 # A spreadsheet runs a cell that begins so; the quote itself is doubled to make reading exact.
 FORMULA_STARTS = ("=", "+", "-", "@", "'")
 
@@ -98,6 +100,9 @@ def check_values(record: Any, name: str) -> None:
         numbers = value if leaf.kind == tuple[float, ...] else [value] if leaf.kind is float else []
         if not all(map(math.isfinite, numbers)):
             raise InputError(f"{name}: {field} is {value}, not finite.")
+        whole = leaf.kind is int and abs(value) >= 2**63
+        if whole or any(abs(number) > LARGEST_NUMBER for number in numbers):
+            raise InputError(f"{name}: {field} is too large to be a measurement.")
         if leaf.kind is str and not value.isprintable():
             raise InputError(f"{field}={value!r} has signs that cannot be printed; they would break a table.")
 

@@ -63,7 +63,7 @@ def run_status(run: Run) -> RunStatus:
         )
     steps = [event for event in read_journal(run.folder / JOURNAL) if event["event"] == "step"]
     if not finished:
-        reached = read_config(place)["step"]
+        reached = read_config(place).get("step") or 0
         steps = [event for event in steps if event["step"] <= reached]
     return RunStatus(
         state="finished" if finished else "stopped",
@@ -74,5 +74,5 @@ def run_status(run: Run) -> RunStatus:
 
 
 def _best(folder: Path) -> float | None:
-    validation: Mapping[str, Any] = read_config(folder)["validation"] if has_checkpoint(folder) else {}
+    validation: Mapping[str, Any] = (read_config(folder).get("validation") if has_checkpoint(folder) else None) or {}
     return validation.get("psnr")

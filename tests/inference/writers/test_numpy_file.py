@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from inference.writers.made import CORONAL, PROVENANCE, made
-from somamba.errors import DataError
+from somamba.durable import replace_file
+from somamba.errors import DataError, StorageError
+from somamba.inference.writers import numpy_file
 from somamba.inference.writers.writing import read_provenance, read_result, write
 
 
@@ -26,7 +28,7 @@ def test_the_record_beside_it_tells_everything_else(tmp_path):
 
 
 def test_an_array_with_the_record_of_another_is_damaged_or_not_ours(tmp_path):
-    """An interrupted writer leaves an array of the same shape; another shape is somebody's own array."""
+    """An interrupted writer leaves an array with the record of the next one; another shape is somebody's own array."""
     write(made(), tmp_path / "a.npy")
     for other in (made(seed=1), made(slices=1)):
         write(other, tmp_path / f"{len(other.images)}.npy")
@@ -41,3 +43,27 @@ def test_an_array_without_a_record_is_not_ours(tmp_path):
     np.save(tmp_path / "a.npy", made().images, allow_pickle=False)
     with pytest.raises(DataError, match="not written by somamba"):
         read_provenance(tmp_path / "a.npy")
+
+
+def test_a_foreign_file_beside_an_array_that_is_not_there_is_not_replaced(tmp_path):
+    (tmp_path / "a.npy.json").write_text('{"mine": 1}')
+    with pytest.raises(StorageError, match="not written by somamba"):
+        write(made(), tmp_path / "a.npy")
+    assert (tmp_path / "a.npy.json").read_text() == '{"mine": 1}'
+    assert not (tmp_path / "a.npy").exists()
+
+
+def test_a_kill_between_the_two_files_leaves_nothing_that_passes_for_somebody_elses(tmp_path, monkeypatch):
+    class Kill(BaseException):
+        pass
+
+    def once(*arguments, **options):
+        replace_file(*arguments, **options)
+        raise Kill
+
+    monkeypatch.setattr(numpy_file, "replace_file", once)
+    with pytest.raises(Kill):
+        write(made(), tmp_path / "a.npy")
+    monkeypatch.undo()
+    write(made(), tmp_path / "a.npy")
+    assert read_result(tmp_path / "a.npy").intact()

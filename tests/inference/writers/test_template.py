@@ -5,7 +5,7 @@ import os
 import pytest
 
 from inference.writers.made import made
-from somamba.errors import DataError
+from somamba.errors import DataError, StorageError
 from somamba.inference.writers.template import read_template
 from somamba.inference.writers.writing import write
 
@@ -52,3 +52,22 @@ def test_values_that_are_no_names_are_refused(template, tmp_path):
     values.save_as(tmp_path / "b.dcm")
     with pytest.raises(DataError, match="damaged"):
         read_template(tmp_path / "b.dcm")
+
+
+def test_a_file_that_is_compressed_as_a_whole_is_not_unpacked(template, tmp_path):
+    """A few kilobytes would become gigabytes, in our own process."""
+    values = pydicom.dcmread(template)
+    values.file_meta.TransferSyntaxUID = pydicom.uid.DeflatedExplicitVRLittleEndian
+    values.StudyDescription = "deflated"
+    values.save_as(tmp_path / "deflated.dcm")
+    assert pydicom.dcmread(tmp_path / "deflated.dcm").StudyDescription == "deflated"
+    with pytest.raises(DataError, match="compressed as a whole"):
+        read_template(tmp_path / "deflated.dcm")
+    with pytest.raises(StorageError, match="not written by somamba"):
+        write(made(slices=1), tmp_path / "deflated.dcm")
+
+
+def test_of_a_large_file_a_part_is_read(template):
+    """A hole of a terabyte behind the values; nobody has the memory to read it."""
+    os.truncate(template, 1 << 40)
+    assert read_template(template)["PatientID"] == "17"

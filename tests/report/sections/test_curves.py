@@ -32,3 +32,8 @@ def test_runs_that_took_no_step_give_no_chart():
     html = curves_section([run, more], NONE)
     assert "<b>" not in html
     assert html.count("<svg") == 1
+
+
+def test_losses_that_a_logarithmic_axis_cannot_show_give_no_chart():
+    run = TrainedRun(name="x", events=steps([0.0, -1.0]), config={}, recipe="")
+    assert curves_section([run], NONE) is None

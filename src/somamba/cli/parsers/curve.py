@@ -1,6 +1,6 @@
 """What ``somamba curve`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, output_file, path, real, title
+from somamba.cli.arguments import CommandParser, command_parser, own_output_file, path, real, title
 
 DESCRIPTION = """Draw the training loss and the validation PSNR of one or several runs.
 
@@ -15,7 +15,9 @@ def parser() -> CommandParser:
     """The options of the command."""
     parser = command_parser("curve", DESCRIPTION)
     parser.add_argument("runs", nargs="+", type=path, help="folders that somamba train --output wrote")
-    parser.add_argument("-o", "--output", type=output_file, default="curve.png", help="picture (default: curve.png)")
+    parser.add_argument(
+        "-o", "--output", type=own_output_file, default="curve.png", help="picture (default: curve.png)"
+    )
     parser.add_argument("--baseline", type=real(0, 1000), help="PSNR of the zero-filled images, as a line to beat")
     parser.add_argument("--title", type=title, default="", help="title above the picture")
     return parser

@@ -1,6 +1,8 @@
 """What ``somamba demo`` takes."""
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, threads
+from pathlib import Path
+
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, own_output_file, threads
 from somamba.cli.declared import WEIGHTS
 
 DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
@@ -24,6 +26,14 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--weights", default=WEIGHTS, help="by name, or the folder of a checkpoint (default: %(default)s)"
     )
-    parser.add_argument("-o", "--output", type=output_folder, default="demo", help="folder (default: demo)")
+    parser.add_argument("-o", "--output", type=_folder, default="demo", help="folder (default: demo)")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     return parser
+
+
+def _folder(text: str) -> Path:
+    """Read the name of the folder; files of the demo's names in it are replaced only if somamba wrote them."""
+    folder = output_folder(text)
+    for name in ("demo.png", "demo.html"):
+        own_output_file(str(folder / name))
+    return folder

@@ -1,6 +1,6 @@
 """What ``somamba figure`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, output_file, path, real, whole
+from somamba.cli.arguments import CommandParser, command_parser, own_output_file, path, real, whole
 from somamba.cli.declared import ERROR_RANGE
 
 DESCRIPTION = """Draw a figure from files; no network runs, and only gates need torch. The ending of -o decides the
@@ -30,7 +30,9 @@ def parser() -> CommandParser:
     for name, summary in KINDS.items():
         one = kinds.add_parser(name, help=summary, description=f"Draw {summary}.")
         _ADD[name](one)
-        one.add_argument("-o", "--output", type=output_file, required=True, metavar="FILE", help=".png, .pdf or .svg")
+        one.add_argument(
+            "-o", "--output", type=own_output_file, required=True, metavar="FILE", help=".png, .pdf or .svg"
+        )
     return parser
 
 

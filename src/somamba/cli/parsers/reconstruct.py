@@ -3,7 +3,7 @@
 import re
 from argparse import ArgumentTypeError
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, path, seed, threads, whole
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, path, seed, threads, whole
 from somamba.cli.declared import ENGINES, MASKS, MOST_COILS, WEIGHTS, WRITERS
 from somamba.cli.parsers.inspect import add_choices
 
@@ -68,7 +68,9 @@ def parser() -> CommandParser:
         metavar="STEPS",
         help="adapt a copy of the network to each scan's own samples first: auto, or a number of steps",
     )
-    parser.add_argument("--save-adapted", type=path, metavar="FOLDER", help="keep the adapted checkpoint, of one scan")
+    parser.add_argument(
+        "--save-adapted", type=output_folder, metavar="FOLDER", help="keep the adapted checkpoint, of one scan"
+    )
     parser.add_argument("--force", action="store_true", help="let weights for magnitude images see measurements")
     parser.add_argument("--template", type=path, help="a DICOM file of the scan; dcm results get its patient and study")
     parser.add_argument("--again", action="store_true", help="make again what is there")

@@ -1,6 +1,6 @@
 """What ``somamba streams`` takes."""
 
-from somamba.cli.arguments import CommandParser, output_file, whole
+from somamba.cli.arguments import CommandParser, own_output_file, whole
 from somamba.cli.parsers.measuring import model_parser
 
 DESCRIPTION = """Record what the router of every unit makes of one slice: the carrier L, which the state may keep, and
@@ -20,5 +20,5 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--slice", type=whole(0), help="which slice, by its number in the case (default: the middle one)"
     )
-    parser.add_argument("-o", "--output", type=output_file, default="streams.npz", help="default: streams.npz")
+    parser.add_argument("-o", "--output", type=own_output_file, default="streams.npz", help="default: streams.npz")
     return parser

@@ -25,6 +25,7 @@ from somamba.errors import DataError, InputError
 from somamba.extras import require
 from somamba.inference.raw.geometry import LPS_TO_RAS
 from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.writers.dicom_file import read_dicom
 from somamba.inference.writers.placement import Placement, placement
 from somamba.inference.writers.stamp import KEY, RESEARCH, StoredResult, foreign, stamp, stored_result
 
@@ -80,33 +81,36 @@ def write_dicom(reconstruction: Reconstruction, path: Path) -> None:
 
 def dicom_result(path: Path) -> StoredResult | None:
     """What a file, or a folder of files, says about itself; None for an empty folder."""
-    pydicom = require("pydicom", extra="dicom")
+    require("pydicom", extra="dicom")
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     if not files:
         return None
     # A folder is replaced whole: whatever else is in it would be lost.
     if any(file.suffix != ".dcm" or not file.is_file() for file in files):
         raise foreign(path)
-    results = [_stored(pydicom, file, len(files)) for file in files]
+    results = [_stored(file, len(files)) for file in files]
     return StoredResult(results[0].provenance, lambda: all(result.intact() for result in results))
 
 
-def _stored(pydicom: ModuleType, file: Path, files: int) -> StoredResult:
+def _stored(file: Path, files: int) -> StoredResult:
     """One file of a series that should have this many files."""
-    wrong = (pydicom.errors.InvalidDicomError, LookupError, ValueError, TypeError, EOFError, AttributeError)
     try:
-        values = pydicom.dcmread(file, stop_before_pixels=True)
+        values = read_dicom(file, stop_before_pixels=True)
         text = values.private_block(GROUP, KEY)[ELEMENT].value
-    except wrong as error:
+    except OSError:
+        raise
+    except Exception as error:
+        # pydicom parses lazily, and fails in many ways on damaged files.
         raise foreign(file) from error
 
     def pixels() -> Iterator[NDArray[Any]]:
         try:
-            yield np.frombuffer(pydicom.dcmread(file).PixelData, "<u2")
-            if int(values.ImagesInAcquisition) != files:
-                raise DataError(f"{file}: its series has {values.ImagesInAcquisition} files, but {files} are there.")
-        except wrong as error:
+            found, wanted = np.frombuffer(read_dicom(file).PixelData, "<u2"), int(values.ImagesInAcquisition)
+        except Exception as error:
             raise DataError(f"{file}: it is damaged.") from error
+        yield found
+        if wanted != files:
+            raise DataError(f"{file}: its series has {wanted} files, but {files} are there.")
 
     return stored_result(str(text), file, pixels)
 

@@ -1,7 +1,8 @@
 """NumPy: the complex pictures as they are, ``(slices, rows, columns)`` complex64, and a ``.json`` beside them.
 
-Two files cannot be replaced in one step. The second one holds the SHA-256 of the pixels in the first, so a pair that
-does not belong together counts as damaged; an array of another shape is not ours.
+Two files cannot be replaced in one step. The one beside the array holds the SHA-256 of its pixels, so a pair that does
+not belong together counts as damaged; an array of another shape is not ours. It is written first: a kill between the
+two leaves no array that would pass for somebody else's.
 """
 
 import io
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from somamba.durable import replace_file
+from somamba.errors import DataError, StorageError
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
@@ -27,7 +29,9 @@ def beside(path: Path) -> Path:
 
 
 def write_npy(reconstruction: Reconstruction, path: Path) -> None:
-    """Write the array, then its provenance."""
+    """Write the provenance, then the array."""
+    if beside(path).exists():
+        _check_ours(path)
     buffer = io.BytesIO()
     np.save(buffer, reconstruction.images, allow_pickle=False)
     affine = reconstruction.affine
@@ -38,15 +42,27 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
         "voxel_mm": reconstruction.voxel,
         "affine": None if affine is None else affine.tolist(),
     }
-    replace_file(path, buffer.getvalue(), shared=True)
     replace_file(beside(path), json.dumps(record, indent=1, allow_nan=False).encode(), shared=True)
+    replace_file(path, buffer.getvalue(), shared=True)
+
+
+def _check_ours(path: Path) -> None:
+    """Refuse to replace a file beside an array that does not exist yet, if it is somebody else's."""
+    try:
+        stored_result(_text(path), beside(path), lambda: ())
+    except (DataError, OSError) as error:
+        raise StorageError(f"{error} It is not replaced: move it away, or choose another name.") from error
+
+
+def _text(path: Path) -> str:
+    return read_regular(beside(path), most=LARGEST).decode(errors="replace")
 
 
 def npy_result(path: Path) -> StoredResult:
     """What an array that is there says about itself, in the file beside it."""
     if not (path.is_file() and beside(path).is_file()):
         raise foreign(path)
-    text = read_regular(beside(path), most=LARGEST).decode(errors="replace")
+    text = _text(path)
     result = stored_result(text, path, lambda: stored_pixels(path, "array", inspect(path)))
     info = inspect(path).arrays["array"]
     if info.dtype != np.complex64 or json.loads(text).get(SHAPE, list(info.shape)) != list(info.shape):

@@ -66,7 +66,7 @@ def stored_result(text: str, path: Path, pixels: Callable[[], Iterable[NDArray[A
     """
     try:
         values = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, Mapping) or not isinstance(values.get(KEY), dict):
         raise foreign(path)

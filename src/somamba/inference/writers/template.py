@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from somamba.errors import DataError
-from somamba.extras import require
-from somamba.regular_files import open_regular
+from somamba.errors import DataError, MissingExtraError
+from somamba.inference.writers.dicom_file import read_dicom
 
 KEYWORDS = (
     *("PatientName", "PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientSex", "PatientAge"),
@@ -25,16 +24,18 @@ def read_template(path: Path) -> dict[str, str]:
         DataError: it is not a regular file, not DICOM, or does not say which study it belongs to.
         MissingExtraError: pydicom is not installed.
     """
-    pydicom = require("pydicom", extra="dicom")
     try:
-        with open_regular(path) as file:
-            values = pydicom.dcmread(file, stop_before_pixels=True, specific_tags=list(KEYWORDS), defer_size=LONGEST)
-            study = {keyword: _text(values, keyword) for keyword in KEYWORDS if keyword in values}
+        values = read_dicom(path, stop_before_pixels=True, specific_tags=list(KEYWORDS))
+        study = {keyword: _text(values, keyword) for keyword in KEYWORDS if keyword in values}
+    except MissingExtraError:
+        raise
     except OSError as error:
         raise DataError(f"{path}: it cannot be read ({error.strerror or error}).") from error
     except Exception as error:
         # pydicom parses lazily, and fails in many ways on damaged files.
-        raise DataError(f"{path}: it is not a DICOM file, or is damaged; a template is one of the scan.") from error
+        raise DataError(
+            f"{path}: it is not a DICOM file, is damaged, or is compressed as a whole; a template is one of the scan."
+        ) from error
     study = {keyword: text for keyword, text in study.items() if text}
     if "StudyInstanceUID" not in study:
         raise DataError(f"{path}: it does not say which study it belongs to (StudyInstanceUID).")

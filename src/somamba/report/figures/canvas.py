@@ -20,6 +20,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's, told apart by colour-blind readers too."""
 MARKERS = "os^Dv*XP"
 ENDINGS = (".png", ".pdf", ".svg")
+MAKER = "somamba"
+"""What a figure says about who wrote it; another program's file is not replaced by one of ours."""
 
 
 def new_figure(width: int | float, height: int | float, *, layout: str = "constrained") -> Any:
@@ -41,10 +43,14 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def figure_bytes(figure: Any, kind: str) -> bytes:
-    """A figure as ``png``, ``pdf`` or ``svg``; without a date, so that equal figures are equal files."""
-    date = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}[kind]
+    """A figure as ``png``, ``pdf`` or ``svg``; it names somamba, and no date, so that equal figures are equal files."""
+    about = {
+        "png": {"Software": MAKER},
+        "pdf": {"Creator": MAKER, "CreationDate": None},
+        "svg": {"Creator": MAKER, "Date": None},
+    }[kind]
     content = BytesIO()
-    figure.savefig(content, format=kind, dpi=150, metadata=date)
+    figure.savefig(content, format=kind, dpi=150, metadata=about)
     return content.getvalue()
 
 

@@ -29,7 +29,8 @@ def curves_section(runs: Sequence[TrainedRun], palette: Palette) -> Html | None:
     means = [_series(*look, thinned(running_mean(losses(look[0].events, x)))) for look in looks]
     scores = [_series(*look, validations(look[0].events, x), dots=True) for look in looks]
     charts = []
-    if means := [one for one in means if one.points]:
+    # The axis of the loss is logarithmic.
+    if means := [one for one in means if any(value > 0 for _, value in one.points)]:
         y = f"training loss, mean of {SMOOTHING} steps"
         charts.append(line_chart(means, x=x, y=y, about=_about(means, "training loss", x), log=True, start=0.0))
     if scores := [one for one in scores if one.points]:
