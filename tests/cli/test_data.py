@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from data.readers.made_dicom import write_series
 from somamba.cli.data import main
 from somamba.data.phantom import write_phantom
 from somamba.errors import DataError, UsageError
@@ -110,3 +111,15 @@ def test_help_teaches_with_examples(capsys):
     out = capsys.readouterr().out
     assert "somamba data check acdc data/acdc" in out
     assert "PATH/singlecoil_{train,val}/file1000001.h5" in out
+
+
+def test_a_folder_of_ones_own_says_what_was_understood(tmp_path, capsys):
+    for name in ("anna", "berta"):
+        write_series(tmp_path / name, patient=name, series=name)
+    (tmp_path / "notes.txt").write_text("x")
+    main(["check", "folder", str(tmp_path)])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "understood: 2 x DICOM series of 6 files; 2 subjects" in out
+    assert "told by its PatientID" in out
+    assert "left out: 1 x not one of" in out
+    assert "all 2 cases can be used" in out

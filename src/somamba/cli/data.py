@@ -53,6 +53,8 @@ def check(name: str, path: Path, *, quick: bool) -> None:
         watch=lambda entries: track(entries, f"Reading {name}", console=progress, transient=True),
     )
     console.print(_table(dataset.title, found))
+    for note in found.notes:
+        console.print(note, highlight=False, markup=False)
     for reason, count in found.left_out.most_common():
         console.print(f"left out: {count} x {reason}", highlight=False, markup=False)
     console.print(f"licence: {dataset.terms.licence}\ncite: {dataset.terms.citation}", highlight=False)

@@ -50,6 +50,8 @@ class Listing:
 
     entries: tuple[Entry, ...]
     left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a person should know about how the folder was understood."""
 
     def __post_init__(self) -> None:
         seen: dict[str, Entry] = {}

@@ -185,7 +185,7 @@ DATASETS = Registry(
         ),
         "folder": Dataset(
             title="a folder of your own magnitude images",
-            layout="PATH/[train|val|test/][SUBJECT/]NAME.{nii.gz,npy,npz,h5}",
+            layout="PATH/[train|val|test/][SUBJECT/]NAME.{nii.gz,npy,npz,h5,dcm}",
             find=folder.find,
             open_case=folder.open_case,
             kspace=False,

@@ -39,6 +39,8 @@ class DatasetCheck:
     """Number of files or cases for each reason to leave them out."""
     unusable: tuple[str, ...]
     """One message for each case that cannot be read."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about how the folder was understood."""
     entries: int
     """Number of cases that the folder lists, usable or not."""
 
@@ -85,7 +87,13 @@ def check_dataset(name: str, path: Path, *, quick: bool, watch: Watch = iter) ->
         tally.slices += len(case)
         tally.valid += len(dataset.slices.of(len(case)))
         tally.shapes[_shape(case)] += 1
-    return DatasetCheck(splits=splits, left_out=left_out, unusable=tuple(unusable), entries=len(listing.entries))
+    return DatasetCheck(
+        splits=splits,
+        left_out=left_out,
+        unusable=tuple(unusable),
+        notes=listing.notes,
+        entries=len(listing.entries),
+    )
 
 
 def find_case(name: str, path: Path, case: str) -> Case:

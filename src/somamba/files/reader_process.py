@@ -29,6 +29,7 @@ from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
 from somamba.files.cfl import inspect_cfl, read_cfl
+from somamba.files.dicom import inspect_dicom, is_dicom, read_dicom
 from somamba.files.hdf5 import inspect_hdf5, read_hdf5
 from somamba.files.kept_open import KEPT, identity
 from somamba.files.limits import PRIVATE_BYTES, READ_BYTES, RefusedError, cpu_seconds
@@ -62,6 +63,7 @@ FORMATS: Mapping[str, Format] = {
     ".npy": Format(inspect_npy, read_npy),
     ".npz": Format(inspect_npz, read_npz),
     ".cfl": Format(inspect_cfl, read_cfl),
+    ".dcm": Format(inspect_dicom, read_dicom),
 }
 
 BROKEN = (
@@ -122,10 +124,9 @@ class Budget:
 def answer(request: Mapping[str, Any], handle: int, budget: Budget) -> dict[str, Any]:
     """Do what was asked, or say what is wrong with the file."""
     path = request["path"]
-    known = next((FORMATS[suffix] for suffix in FORMATS if path.endswith(suffix)), None)
-    if known is None:
-        return {"error": f"its name ends in none of {', '.join(FORMATS)}"}
     try:
+        if (known := format_of(path)) is None:
+            return {"error": f"its name ends in none of {', '.join(FORMATS)}"}
         if check_regular(path).st_size == 0:
             return {"error": "the file is empty"}
     except FileNotFoundError:
@@ -145,6 +146,12 @@ def answer(request: Mapping[str, Any], handle: int, budget: Budget) -> dict[str,
     except BROKEN as error:
         KEPT.close()
         return {"error": complaint(error)}
+
+
+def format_of(path: str) -> Format | None:
+    """How a file is opened, by its ending; scanners give DICOM files any name, so those are known by their mark."""
+    by_name = next((FORMATS[suffix] for suffix in FORMATS if path.endswith(suffix)), None)
+    return FORMATS[".dcm"] if by_name is None and is_dicom(path) else by_name
 
 
 def complaint(error: BaseException) -> str:

@@ -1,51 +1,68 @@
-"""A folder of a user's own magnitude images: NIfTI, NumPy or HDF5 files, in folders of their subjects or side by side.
+"""A folder of a user's own images: NIfTI, DICOM, NumPy or HDF5 files, in folders of their subjects or side by side.
 
-    PATH/[train|val|test/][SUBJECT/...]NAME.{nii,nii.gz,npy,npz,h5}
+    PATH/[train|val|test/][SUBJECT/...]NAME.{nii,nii.gz,npy,npz,h5,dcm}
 
 The first folder below PATH is the subject, or a ``sub-NAME`` at the start of a file's name; a file without either is a
-subject of its own. If the parts ``train``, ``val`` and ``test`` are not folders, one subject in ten is for testing and
-one for validation, by a hash of its name, so that the parts stay as they are when subjects are added.
+subject of its own. The subject of a DICOM series is its PatientID, if the folder holds several. If the parts ``train``,
+``val`` and ``test`` are not folders, one subject in ten is for testing and one for validation, by a hash of its name,
+so that the parts stay as they are when subjects are added.
+
+HDF5 files in fastMRI's layout may hold fully sampled k-space alone; its root sum of squares is the image.
 """
 
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.readers.dicom_series import DicomSeries, dicom_files, find_series, series_volume
+from somamba.data.readers.fastmri import read_kspace
 from somamba.data.readers.folders import stem
 from somamba.errors import DataError
 from somamba.files.contents import FileInfo
 from somamba.files.reading import inspect, read
+from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.fourier import ifft2c
 
-ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5")
+ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5", ".mrd")
+HDF5 = (".h5", ".hdf5")
+IMAGES, KSPACE = "reconstruction_rss", "kspace"
+"""Names in fastMRI's files."""
 PARTS: tuple[Role, ...] = ("train", "val", "test")
 SUBJECT = re.compile(r"(sub-[A-Za-z0-9]+)_")
 TENTHS = 10
 
 
 def find(root: Path) -> Listing:
-    """List the images of a folder; nothing is opened."""
+    """List the images of a folder; of DICOM files the headers are read, nothing else is opened."""
     if not root.is_dir():
-        raise DataError(f"{root} is not a folder. Images ({', '.join(ENDINGS)}) are expected in it.")
-    entries: list[Entry] = []
-    left_out: list[LeftOut] = []
-    for path in sorted(path for path in root.rglob("*") if path.is_file()):
-        below = path.relative_to(root)
-        if not path.name.endswith(ENDINGS):
-            left_out.append(LeftOut(name=str(below), reason=f"not one of {', '.join(ENDINGS)}"))
-            continue
-        role = next((part for part in PARTS if below.parts[0] == part), None)
-        rest = below if role is None else below.relative_to(role)
-        subject = subject_of(rest)
-        name = "/".join([*rest.parts[:-1], stem(path)])
-        entries.append(Entry(id=name, subject=subject, role=role or role_of(subject), files=(path,), root=root))
-    return Listing(entries=_trainable(entries), left_out=tuple(left_out))
+        raise DataError(f"{root} is not a folder. Images ({', '.join(ENDINGS)}, DICOM) are expected in it.")
+    files = sorted(path for path in root.rglob("*") if path.is_file())
+    named = [path for path in files if path.name.endswith(ENDINGS)]
+    others = [path for path in files if not path.name.endswith(ENDINGS)]
+    dicom = dicom_files(others)
+    found = find_series(root, dicom)
+    left_out = [
+        LeftOut(name=str(path.relative_to(root)), reason=f"not one of {', '.join(ENDINGS)}, and not DICOM")
+        for path in others
+        if path not in set(dicom)
+    ]
+    patients = _patients(root, found.series)
+    entries = [_entry(root, path, patients) for path in named]
+    entries += [_series_entry(root, series, patients) for series in found.series]
+    return Listing(
+        entries=_trainable(entries),
+        left_out=(*left_out, *found.left_out),
+        notes=_notes(entries, named, found.series, patients),
+    )
 
 
 def subject_of(path: Path) -> str:
@@ -63,17 +80,88 @@ def role_of(subject: str) -> Role:
 
 
 def open_case(entry: Entry) -> Case | LeftOut:
-    """Check one file and return its case."""
-    (path,) = entry.files
+    """Check one file, or the files of a DICOM series, and return the case."""
+    path = entry.files[0]
+    if not path.name.endswith(ENDINGS):
+        volume, voxel = series_volume(entry.files)
+        return Case(id=entry.id, source=str(path.parent), image=volume, voxel=voxel)
     info = inspect(path)
+    _check_no_readouts(info)
+    if path.name.endswith(HDF5) and KSPACE in info.arrays and IMAGES not in info.arrays:
+        return Case(id=entry.id, source=str(path), image=_summed(info))
     name, shape = _images(info)
-    voxel = info.voxel if info.voxel is not None and len(info.voxel) == 3 else None
+    size = info.voxel if info.voxel is not None and len(info.voxel) == 3 else None
     return Case(
         id=entry.id,
         source=str(path),
         image=Volume(shape=shape, read=partial(_read, path, name, len(info.arrays[name].shape)), itemsize=4),
-        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
+        voxel=None if size is None else (size[0], size[1], size[2]),
     )
+
+
+def _place(root: Path, path: Path) -> tuple[Role | None, Path]:
+    """The part that a file's first folder names, if it names one, and the rest of its path."""
+    below = path.relative_to(root)
+    role = next((part for part in PARTS if below.parts[0] == part), None)
+    return role, below if role is None else below.relative_to(role)
+
+
+def _entry(root: Path, path: Path, patients: Mapping[str, str] | None) -> Entry:
+    role, rest = _place(root, path)
+    subject = subject_of(rest)
+    subject = (patients or {}).get(subject, subject)
+    name = "/".join([*rest.parts[:-1], stem(path)])
+    return Entry(id=name, subject=subject, role=role or role_of(subject), files=(path,), root=root)
+
+
+def _series_entry(root: Path, series: DicomSeries, patients: Mapping[str, str] | None) -> Entry:
+    role, rest = _place(root, series.files[0])
+    name = "/".join([*rest.parts[:-1], f"series-{series.key}"])
+    if patients is not None:
+        subject = f"patient-{series.patient}"
+    else:
+        subject = rest.parts[0] if len(rest.parts) > 1 else f"series-{series.key}"
+    return Entry(id=name, subject=subject, role=role or role_of(subject), files=series.files, root=root)
+
+
+def _patients(root: Path, series: tuple[DicomSeries, ...]) -> dict[str, str] | None:
+    """The patient of every first folder whose DICOM images are of one patient; None if PatientIDs tell nothing.
+
+    Exports without names often carry one PatientID, or none, for everybody; then folders decide.
+    """
+    known = {one.patient for one in series}
+    if len(known) < 2 or "" in known:
+        return None
+    inside: dict[str, set[str]] = {}
+    for one in series:
+        rest = _place(root, one.files[0])[1]
+        if len(rest.parts) > 1:
+            inside.setdefault(rest.parts[0], set()).add(one.patient)
+    return {folder: f"patient-{min(patients)}" for folder, patients in inside.items() if len(patients) == 1}
+
+
+def _notes(
+    entries: list[Entry], named: list[Path], series: tuple[DicomSeries, ...], patients: Mapping[str, str] | None
+) -> tuple[str, ...]:
+    """What was understood, in words."""
+    kinds = Counter(next(ending for ending in ENDINGS if path.name.endswith(ending)) for path in named)
+    counted = [f"{count} x {kind}" for kind, count in kinds.most_common()]
+    counted += [f"{len(series)} x DICOM series of {sum(len(one.files) for one in series)} files"] if series else []
+    subjects = len({entry.subject for entry in entries})
+    notes = [f"understood: {', '.join(counted) or 'nothing'}; {subjects} subjects"]
+    if series:
+        folders = "the first folder, because PatientIDs are missing or all the same"
+        notes.append(f"the subject of a DICOM series is told by {folders if patients is None else 'its PatientID'}")
+    return tuple(notes)
+
+
+def _check_no_readouts(info: FileInfo) -> None:
+    """Refuse ISMRMRD files: their readouts have to be sorted, corrected and transformed first."""
+    if any(name.endswith("/head") for name in info.arrays):
+        raise DataError(
+            f"{info.path}: it holds readouts (ISMRMRD), not images. Make images of a fully sampled scan first: "
+            "somamba reconstruct FOLDER -o IMAGES --weights zero_filled --format nii"
+        )
 
 
 def _images(info: FileInfo) -> tuple[str, tuple[int, int, int]]:
@@ -81,6 +169,8 @@ def _images(info: FileInfo) -> tuple[str, tuple[int, int, int]]:
     info.check_nothing_refused("the array of images")
     real = {name: array.shape for name, array in info.arrays.items() if array.dtype.kind in "fiu"}
     fitting = {name: shape for name, shape in real.items() if len(shape) in (2, 3) and min(shape[-2:]) >= 8}
+    if KSPACE in info.arrays and IMAGES in fitting:
+        fitting = {IMAGES: fitting[IMAGES]}
     if len(fitting) != 1:
         found = ", ".join(f"{name} {array.shape} {array.dtype}" for name, array in info.arrays.items()) or "none"
         raise DataError(
@@ -89,6 +179,29 @@ def _images(info: FileInfo) -> tuple[str, tuple[int, int, int]]:
         )
     ((name, shape),) = fitting.items()
     return name, (shape if len(shape) == 3 else (1, *shape))  # type: ignore[return-value]
+
+
+def _summed(info: FileInfo) -> Volume:
+    """The root sum of squares of fully sampled k-space ``(slices, [coils,] y, x)`` in fastMRI's layout."""
+    shape = info.arrays[KSPACE].shape
+    if len(shape) not in (3, 4) or info.arrays[KSPACE].dtype.kind != "c":
+        raise DataError(
+            f"{info.path}: 'kspace' should be complex (slices, y, x) or (slices, coils, y, x); it has shape {shape} "
+            f"and type {info.arrays[KSPACE].dtype}."
+        )
+    middle = shape[0] // 2
+    columns = np.flatnonzero(np.abs(read_kspace(info.path, middle, middle + 1)).max(axis=(0, 1, 2)))
+    if "mask" in info.arrays or len(columns) == 0 or len(columns) <= columns[-1] - columns[0]:
+        raise DataError(
+            f"{info.path}: its k-space is undersampled, so there is no image to learn from. Use fully sampled scans, "
+            "or reconstruct it first and use the images: somamba reconstruct"
+        )
+
+    def images(start: int, stop: int) -> NDArray[np.float32]:
+        kspace = torch.from_numpy(read_kspace(info.path, start, stop))
+        return root_sum_of_squares(ifft2c(kspace))[:, 0].numpy()
+
+    return Volume(shape=(shape[0], shape[-2], shape[-1]), read=images, itemsize=4)
 
 
 def _read(path: Path, name: str, axes: int, start: int, stop: int) -> NDArray[np.float32]:
