@@ -133,6 +133,11 @@ def test_a_recipe_is_trained_and_its_best_weights_are_scored(tmp_path):
     assert "<th>method</th><td>zero_filled</td>" in halved._repr_html_()
 
 
+def test_settings_of_the_data_are_checked_by_name(tmp_path):
+    with pytest.raises(InputError, match=r"no setting 'sizes'\. Did you mean 'size'"):
+        somamba.evaluate("zero_filled", dataset="acdc", data=tmp_path, settings={"sizes": (32, 32)})
+
+
 def test_weights_of_another_protocol_are_refused(tmp_path):
     with pytest.raises(InputError, match="trained for protocol 'raw'"):
         somamba.evaluate("src/somamba/bundled_weights/brain_raw", dataset="acdc", data=tmp_path)

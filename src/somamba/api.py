@@ -1,7 +1,7 @@
 """Whole jobs in one call: reconstruct a scan, evaluate a model, train one. The command line does the same."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from somamba.inference.trained import open_model
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights import DEFAULT
 from somamba.inference.writers.writing import write
+from somamba.registry import did_you_mean
 from somamba.runtime.device import find_device
 from somamba.training.loop import Outcome, fit
 from somamba.training.recipe import read_recipe, recipe_from_plain
@@ -82,6 +83,7 @@ def evaluate(
     split: Role = "test",
     acceleration: float | int | None = None,
     limit_cases: int | None = None,
+    settings: Mapping[str, Any] | None = None,
     device: str = "auto",
     on_progress: Callable[[int, int], None] = lambda _done, _count: None,
 ) -> EvaluationResult:
@@ -94,6 +96,8 @@ def evaluate(
         split: ``train``, ``val`` or ``test``.
         acceleration: Nominal acceleration; None takes that of the training, for models without weights the paper's 4.
         limit_cases: Number of cases, the first ones of the split; None for all.
+        settings: Fields of the data that differ from those of the training, or for models without weights from their
+            defaults: ``{"size": (128, 128), "mask": "random"}``.
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
         on_progress: Called after every slice with the number of slices done and the number of all.
 
@@ -126,6 +130,10 @@ def evaluate(
         config = DataConfig(dataset=dataset, path=str(data))
     if acceleration is not None:
         config = config.accelerated(acceleration)
+    if unknown := sorted(set(settings or {}) - {field.name for field in fields(DataConfig)}):
+        hint = did_you_mean(unknown[0], [field.name for field in fields(DataConfig)])
+        raise InputError(f"The data have no setting {unknown[0]!r}.{hint}")
+    config = replace(config, **(settings or {}))
     spec = EvaluationSpec(source=source, data=config, split=split, limit_cases=limit_cases)
     return run_evaluation(trained, spec, device=find_device(device), on_progress=on_progress)
 

@@ -13,7 +13,7 @@ from torch.distributed.run import get_args_parser
 from somamba.cli import evaluate, table, train
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Variety
-from somamba.errors import ConfigError, InputError
+from somamba.errors import ConfigError, InputError, UnknownNameError
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.results.journal import read_journal
 from training.tiny import write_data
@@ -192,3 +192,10 @@ def test_a_dry_run_measures_several_processes_too(place, capfd):
     assert out.count("slices/s") == 1
     assert "processes 2, threads of each 1, 2 slices in a forward pass" in out
     assert not (folder / "dry").exists()
+
+
+def test_an_unknown_logger_is_refused_before_anything_is_trained(place):
+    folder, arguments = place
+    with pytest.raises(UnknownNameError, match="Did you mean 'tensorboard'"):
+        train.main([*arguments, "--output", str(folder / "unlogged"), "--logger", "tensorbord"])
+    assert not (folder / "unlogged").exists()

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from somamba.errors import InputError
-from somamba.results.journal import LONGEST_LINE, MOST_EVENTS, read_journal
+from somamba.results.journal import LONGEST_LINE, MOST_EVENTS, JournalTail, read_journal
 
 
 def test_spoiled_and_odd_lines_are_left_out(tmp_path):
@@ -35,3 +35,20 @@ def test_a_journal_of_more_lines_than_steps_can_be_is_refused(tmp_path):
     (tmp_path / "journal.jsonl").write_bytes(b"\n" * (MOST_EVENTS + 1))
     with pytest.raises(InputError, match="which is no journal of a training"):
         read_journal(tmp_path / "journal.jsonl")
+
+
+def test_a_tail_reads_every_event_once_and_notices_a_resume(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    tail = JournalTail(path)
+    assert tail.new() == (False, [])
+    one, two, three = (b'{"event": "step", "step": %d}\n' % number for number in (1, 2, 3))
+    path.write_bytes(one + two[:7])
+    anew, events = tail.new()
+    assert (anew, [event["step"] for event in events]) == (True, [1])
+    path.write_bytes(one + two)
+    assert tail.new() == (False, [{"event": "step", "step": 2}])
+    assert tail.new() == (False, [])
+    (tmp_path / "other").write_bytes(one + three)
+    (tmp_path / "other").replace(path)
+    anew, events = tail.new()
+    assert (anew, [event["step"] for event in events]) == (True, [1, 3])

@@ -1,20 +1,46 @@
-"""``somamba curve``: the learning curves of one or several runs as a picture."""
+"""``somamba curve``: the learning curves of one or several runs as a picture, live in the terminal, or in a logger."""
+
+from argparse import Namespace
 
 from somamba.cli.output import say
 from somamba.cli.parsers.curve import parser
-from somamba.errors import InputError
+from somamba.errors import InputError, UsageError
 from somamba.report.figures.curves import draw_curves
+from somamba.report.loggers import Loggers
 from somamba.report.sources import run_names
 from somamba.results.journal import JOURNAL, read_journal
 
 
 def main(arguments: list[str]) -> None:
-    """Read journals, draw."""
+    """Read journals; draw, watch or pass on."""
     options = parser().parse_args(arguments)
-    journals = {}
-    for name, run in zip(run_names(options.runs), options.runs, strict=True):
-        if not (path := run / JOURNAL).is_file():
+    for run in options.runs:
+        if not (run / JOURNAL).is_file():
             raise InputError(f"{run} holds no {JOURNAL}; name the folder of a run (somamba train --output).")
-        journals[name] = read_journal(path)
+    if options.live or options.logger:
+        follow(options)
+        return
+    journals = {
+        name: read_journal(run / JOURNAL) for name, run in zip(run_names(options.runs), options.runs, strict=True)
+    }
     draw_curves(journals, options.output, baseline=options.baseline, title=options.title)
     say(f"wrote {options.output}")
+
+
+def follow(options: Namespace) -> None:
+    """Show one run while it goes on, or pass on to loggers what its journal holds."""
+    if len(options.runs) != 1:
+        raise UsageError("--live and --logger take one run. See: somamba curve --help")
+    (run,) = options.runs
+    loggers = Loggers(options.logger, run)
+    try:
+        if options.live:
+            from somamba.cli.live import watch  # rich and pictures, which a plain curve need not wait for
+
+            watch(run, loggers, every=options.every)
+            return
+        for event in read_journal(run / JOURNAL):
+            loggers.hear(event)
+    finally:
+        loggers.close()
+    say(f"passed {run / JOURNAL} on to {', '.join(options.logger)}")

@@ -3,6 +3,7 @@
 import re
 import sys
 from argparse import Namespace
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from somamba.cli.parsers.train import parser
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
+from somamba.report.loggers import Loggers
+from somamba.results.journal import Event
 from somamba.runtime.launch import launch, processes_for
 from somamba.runtime.processes import announced_rank, announced_size
 from somamba.training.anneal import annealed_folder, begin_annealing
@@ -36,11 +39,18 @@ def main(arguments: list[str]) -> None:
     session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
     if quiet:
         outcome = session()
-    elif sys.stdout.isatty():
-        with live_display(make_console()) as tell:
-            outcome = session(tell=tell)
     else:
-        outcome = session(tell=plain_display(say))
+        loggers = Loggers(options.logger, options.output)
+        with live_display(make_console()) if sys.stdout.isatty() else nullcontext(plain_display(say)) as show:
+
+            def tell(event: Event) -> None:
+                show(event)
+                loggers.hear(event)
+
+            try:
+                outcome = session(tell=tell)
+            finally:
+                loggers.close()
     if not quiet:
         say(_farewell(outcome, options.output))
     if outcome.reason != "finished":

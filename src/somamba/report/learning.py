@@ -21,6 +21,33 @@ def common_axis(journals: Iterable[Sequence[Event]]) -> str:
     return MINUTES if timed else STEPS
 
 
+def series(events: Sequence[Event], kind: str, name: str) -> list[float]:
+    """The values of one fact in the order of its events.
+
+    Args:
+        events: The journal.
+        kind: Which events: ``step`` or ``validation``.
+        name: The fact, such as ``rate``.
+    """
+    return [value for _, value in _points(events, kind, name, STEPS)]
+
+
+def seconds_left(events: Sequence[Event]) -> float | None:
+    """Time to the end of a run at the pace of its last steps; None if the journal does not tell.
+
+    A run under a budget of minutes has what is left of the budget. Validations that are to come count as the last one.
+    """
+    start = next((event for event in reversed(events) if event.get("event") == "start"), {})
+    paces, checks = series(events, "step", "seconds")[-SMOOTHING:], series(events, "validation", "seconds")
+    if not paces or not all(is_number(start.get(name)) and start[name] for name in ("length", "validate_every")):
+        return None
+    length, every = float(start["length"]), float(start["validate_every"])
+    done = _clock(events).get(events[-1]["step"], 0.0) * 60 if start.get("timed") else float(events[-1]["step"])
+    coming = -(-length // every) - done // every
+    each = 1.0 if start.get("timed") else sum(paces) / len(paces)
+    return max(0.0, (length - done) * each + coming * (checks[-1] if checks else 0.0))
+
+
 def losses(events: Sequence[Event], axis: str = STEPS) -> list[Point]:
     """The loss of every step that was taken; a skipped step has none."""
     return _points(events, "step", "loss", axis)

@@ -30,6 +30,7 @@ from somamba.training.average import WeightAverage
 from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
 from somamba.training.facts import about_run, hardware, start_facts
 from somamba.training.journal import Journal, Listener
+from somamba.training.picture import ValidationPicture
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress, seed_step
 from somamba.training.recipe import Recipe
@@ -156,7 +157,7 @@ def _train(
         stopping = False
         while not stopping:
             if plan.validation_due(progress):
-                progress = _validate(model, average, validation, progress, plan, world, checkpoints, journal)
+                progress = _validate(model, average, validation, progress, plan, world, checkpoints, journal, folder)
             if plan.is_over(progress):
                 break
             began = time.monotonic()
@@ -227,6 +228,7 @@ def _validate(
     world: World,
     checkpoints: CheckpointWriter,
     journal: Journal,
+    folder: Path,
 ) -> Progress:
     """Score the validation cases with the averaged weights, if there are any, and keep them if they are the best."""
     checkpoints.write_last(progress)  # A kill during validation costs the validation, not the steps before it.
@@ -239,10 +241,17 @@ def _validate(
             checkpoints.write_best(progress)
         checkpoints.write_last(progress)
         return progress
+    shown = ValidationPicture(folder, validation)
     with nullcontext() if average is None else average.applied():
         results = evaluate(
-            model.eval(), validation, batch_size=plan.evaluation_batch, device=world.device, processes=world
+            model.eval(),
+            validation,
+            batch_size=plan.evaluation_batch,
+            device=world.device,
+            processes=world,
+            on_slice=shown.take,
         )
+        shown.write()
         scores = {name: spread.mean for name, spread in summary(results).items()}
         improved = progress.best is None or scores["psnr"] > progress.best
         best = scores["psnr"] if improved else progress.best

@@ -19,6 +19,7 @@ examples:
   somamba train recipes/acdc_x8.yaml --data.path data/acdc --start-from runs/acdc_x4/best
   somamba train runs/acdc_x4 --anneal 3 --data.path data/acdc --output runs/release
   somamba train recipes/acdc_x4.yaml --data.path data/acdc --processes auto
+  somamba train recipes/acdc_x4.yaml --data.path data/acdc --logger tensorboard
   torchrun --nproc-per-node 2 -m somamba train recipes/acdc_x4.yaml --data.path data/acdc"""
 
 
@@ -31,8 +32,8 @@ def parser() -> RecipeParser:
     """The options about the session; the others are fields of the recipe."""
     parser = RecipeParser(
         prog="somamba train",
-        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--processes N] [--dry-run] "
-        "[--print-config] [--FIELD VALUE ...]\n"
+        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--processes N] "
+        "[--logger LOGGER] [--dry-run] [--print-config] [--FIELD VALUE ...]\n"
         "       %(prog)s RUN --anneal EPOCHS [--output FOLDER] [--resume] [--FIELD VALUE ...]",
         description=DESCRIPTION,
         add_help=False,
@@ -56,6 +57,13 @@ def parser() -> RecipeParser:
         default="1",
         metavar="N|auto",
         help="share each step on this machine (default: 1)",
+    )
+    parser.add_argument(
+        "--logger",
+        action="append",
+        default=[],
+        metavar="LOGGER",
+        help="show the run in another program: tensorboard, or what a package offers in somamba.loggers; repeatable",
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done, and how long")
     parser.add_argument("--print-config", action="store_true", help="print every field with its value, and leave")
