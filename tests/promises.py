@@ -4,6 +4,7 @@ import math
 
 import torch
 from torch import Generator
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from somamba.physics.operator import LinearOperator
 
@@ -54,3 +55,21 @@ def relative_error(value: torch.Tensor, oracle: torch.Tensor) -> float:
         return math.inf if value.any() else 0.0
     wide = torch.promote_types(oracle.dtype, torch.float64)
     return float((value.to(wide) - oracle.to(wide)).abs().max() / oracle.abs().max())
+
+
+class Looks(TorchDispatchMode):
+    """Counts how often Python looks at a number of a tensor: ``item()``, ``float()``, ``bool()``, an index by a mask.
+
+    On a GPU each look waits for everything that is queued.
+    """
+
+    LOOKING = (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal, torch.ops.aten.nonzero)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        del types
+        self.count += func.overloadpacket in self.LOOKING
+        return func(*args, **(kwargs or {}))

@@ -6,10 +6,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from promises import complex_normal, dense
+from promises import Looks, complex_normal, dense
 from somamba.errors import ConfigError, InputError, UnknownNameError
+from somamba.physics import consistency
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.consistency import (
+    CHECK_EVERY,
     CONSISTENCIES,
     HardConsistency,
     ProximalConsistency,
@@ -191,6 +193,36 @@ def test_stopping_before_the_tolerance_is_logged(rng, caplog):
 def test_a_strength_that_is_not_positive_is_refused(strength, rng):
     with pytest.raises(InputError, match="strength must be positive"):
         proximal(*problem(rng), SENSE, strength)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Run the branch for a GPU, which works through a queue, on the CPU; count looks at its numbers."""
+    monkeypatch.setattr(consistency, "runs_ahead", lambda _device: True)
+    return Looks()
+
+
+def test_the_tolerance_is_looked_at_every_few_iterations(rng, looks):
+    x, y = problem(rng)
+    with looks:
+        proximal(x, y, SENSE, 0.1, iterations=2 * CHECK_EVERY + 1, tolerance=0)
+    assert looks.count == 3
+
+
+@pytest.mark.usefixtures("looks")
+def test_iterations_after_the_goal_change_nothing(rng, monkeypatch):
+    x, y = problem(rng)
+    late = proximal(x, y, SENSE, 0.1, tolerance=1e-3)
+    monkeypatch.undo()
+    assert torch.equal(proximal(x, y, SENSE, 0.1, tolerance=1e-3), late)
+
+
+def test_a_strength_nobody_looked_at_gives_nan_and_no_image(rng, looks):
+    with looks:
+        found = proximal(*problem(rng), SENSE, torch.tensor([0.1, 0.0]).reshape(2, 1, 1, 1), iterations=1)
+    assert looks.count == 1
+    assert found[0].isfinite().all()
+    assert found[1].isnan().any()
 
 
 @pytest.mark.parametrize("name", CONSISTENCIES)

@@ -20,10 +20,13 @@ from typing_extensions import override
 from somamba.errors import ConfigError, InputError
 from somamba.physics.operator import LinearOperator
 from somamba.registry import Registry
+from somamba.runtime.device import runs_ahead
 from somamba.shapes import Images, KSpace
 
 logger = logging.getLogger(__name__)
 
+CHECK_EVERY = 8
+"""Iterations between two looks at the tolerance on a device that runs ahead of the host; a look waits for it."""
 STRENGTH = 0.05
 """Start of the proximal strength: small against the eigenvalue 1 of ``A^H A``, large enough for quick convergence."""
 
@@ -68,11 +71,16 @@ def proximal(
         tolerance: Each slice stops on its own at this residual, relative to its first one.
 
     Raises:
-        InputError: the strength is not positive.
+        InputError: the strength is not positive. A tensor on a device that runs ahead of the host is not looked at,
+            which would wait for it; the image is NaN then.
     """
-    s = torch.as_tensor(strength, dtype=x.dtype.to_real(), device=x.device)
-    if not bool((s > 0).all()):
+    s = torch.as_tensor(strength, dtype=x.dtype.to_real())
+    if runs_ahead(s.device):
+        s = torch.where(s > 0, s, torch.nan)
+    elif not bool((s > 0).all()):
         raise InputError(f"The proximal strength must be positive, got {s.min().item():g}. For none use 'hard'.")
+    if s.ndim > 0:  # A plain number may stay on the host: a copy would wait.
+        s = s.to(x.device)
 
     def normal(image: Tensor) -> Tensor:
         return A.gram(image) + s * image
@@ -115,9 +123,10 @@ def _conjugate_gradients(
     solution, direction = torch.zeros_like(residual), residual
     energy = _inner(residual, residual)
     goal = tolerance**2 * energy
-    for _ in range(iterations):
+    every = CHECK_EVERY if runs_ahead(right.device) else 1
+    for iteration in range(iterations):
         done = energy <= goal
-        if bool(done.all()):
+        if iteration % every == 0 and bool(done.all()):
             break
         applied = normal(direction)
         # A slice that is done stands still, whatever the others in the batch still need.

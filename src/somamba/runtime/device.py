@@ -24,3 +24,8 @@ def find_device(name: str) -> torch.device:
     place = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     torch.cuda.set_device(place)
     return place
+
+
+def runs_ahead(device: torch.device) -> bool:
+    """Tell whether a device works through a queue, so that looking at a number of it waits for all that is queued."""
+    return device.type != "cpu"

@@ -69,17 +69,21 @@ def leaving_gradient_kernel(dentering, whole, dleaving, C, SIZE, BLOCK: tl.const
 
 @triton.jit
 def interface_gradient_kernel(
-    q, k, x, z, mimo_x, mimo_z, mimo_o, log_decay, now, later, whole, entering, dleaving, dout,
-    dq, dk, dlog_decay, dnow, dlater, H, L, C,
+    q, k, own_q, own_k, x, z, mimo_x, mimo_z, mimo_o, log_decay, now, later, whole, entering, dleaving, dout,
+    dq, dk, down_q, down_k, dlog_decay, dnow, dlater, H, L, C,
     T: tl.constexpr, R: tl.constexpr, RP: tl.constexpr, N: tl.constexpr, NP: tl.constexpr,
     P: tl.constexpr, PP: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Compute the gradients of the interfaces and of the three numbers of each token."""
+    """Compute the gradients of the interfaces and of the three numbers of each token.
+
+    A token is read with the rotation that it was written with, so its angle does not matter to itself. Its own pairs
+    therefore send their gradients to own_q and own_k, the interfaces before rotation: as two large terms in q and k
+    they would cancel in the gradient of the angle, and under strong decay nothing else is left of it.
+    """
     base, head, chunk = place(H, L)
     index = tl.program_id(0).to(tl.int64) * C + chunk
     from_start, to_end, between = decays(scalars(log_decay, base, head, chunk, H, L, T), T)
     later_ = scalars(later, base, head, chunk, H, L, T)
-    pairs = pair_weights(between, scalars(now, base, head, chunk, H, L, T), later_, T)
     du = readout_gradient(z, mimo_z, mimo_o, dout, base, head, chunk, H, L, T, R, RP, P, PP)
     v = content(x, base, head, chunk, H, L, T, RP, P, PP) * lift(mimo_x, head, T, R, RP, P, PP)
     reading = interface(q, base, head, chunk, H, L, T, R, RP, N, NP)
@@ -87,7 +91,7 @@ def interface_gradient_kernel(
     h = state(entering, index, N, NP, P, PP)
     g = state(dleaving, index, N, NP, P, PP)
     dproduct = dot(du, tl.trans(v), PRECISION)
-    dscore = dproduct * spread_pairs(pairs, T, RP)
+    dscore = dproduct * spread_pairs(between * later_[None, :], T, RP)
     du_h = dot(du, h, PRECISION)
     v_g = dot(v, g, PRECISION)
     starting, ending = spread(from_start, T, RP), spread(later_ * to_end, T, RP)
@@ -97,6 +101,14 @@ def interface_gradient_kernel(
     put_interface(dk, dwriting, base, head, chunk, H, L, T, R, RP, N, NP)
 
     i = tl.arange(0, T)
+    own_weights = tl.where(i[:, None] == i[None, :], scalars(now, base, head, chunk, H, L, T)[None, :], 0.0)
+    dscore = dproduct * spread_pairs(own_weights, T, RP)
+    own_writing = interface(own_k, base, head, chunk, H, L, T, R, RP, N, NP)
+    own_reading = interface(own_q, base, head, chunk, H, L, T, R, RP, N, NP)
+    dwriting = dot(tl.trans(dscore), own_reading, PRECISION)
+    put_interface(down_q, dot(dscore, own_writing, PRECISION), base, head, chunk, H, L, T, R, RP, N, NP)
+    put_interface(down_k, dwriting, base, head, chunk, H, L, T, R, RP, N, NP)
+
     dpairs = gather_pairs(dproduct * dot(reading, tl.trans(writing), PRECISION), T, RP)
     dbetween = dpairs * between
     through = gather(tl.sum(writing * v_g, 1), T, RP) * to_end  # to the states after this chunk

@@ -32,25 +32,29 @@ def scan_triton(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
     later = now + F.pad(((1 - mixing) * inputs.dt)[:, 1:], (0, 0, 0, 1))
     phase = phases(inputs.angles, inputs.dt)[:, :, :, None]
     cosine, sine = phase.cos(), phase.sin()
-    q = rotate(per_head(inputs.C, inputs.C_bias), cosine, sine)
-    k = rotate(per_head(inputs.B, inputs.B_bias), cosine, sine)
+    own_q, own_k = per_head(inputs.C, inputs.C_bias), per_head(inputs.B, inputs.B_bias)
+    q, k = rotate(own_q, cosine, sine), rotate(own_k, cosine, sine)
     tiles = tiles_for(q.shape[3], q.shape[4], inputs.x.shape[3], _architecture(inputs.x.device))
     lifts = (inputs.mimo_x, inputs.mimo_z, inputs.mimo_o)
-    arguments = (q, k, inputs.x, inputs.z, *lifts, inputs.D, inputs.adt, now, later, tiles)
+    arguments = (q, k, own_q, own_k, inputs.x, inputs.z, *lifts, inputs.D, inputs.adt, now, later, tiles)
     out = _Core.apply(*arguments)  # type: ignore[no-untyped-call]
     states = _states(k, inputs, now, later, tiles) if keep_states else None
     return ScanOutput(out, states)
 
 
 class _Core(torch.autograd.Function):
-    """The scan between rotation and output: ``(batch, tokens, heads, p)``."""
+    """The scan between rotation and output: ``(batch, tokens, heads, p)``.
+
+    q and k are the rotated interfaces, own_q and own_k the same before rotation, by which a token meets itself.
+    """
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Tensor:
         *tensors, tiles = arguments
-        q, k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later = (tensor.contiguous() for tensor in tensors)
-        ctx.save_for_backward(q, k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later)
+        tensors = [tensor.contiguous() for tensor in tensors]
+        ctx.save_for_backward(*tensors)
         ctx.tiles = tiles
+        q, k, _own_q, _own_k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later = tensors
         launch = _Launch(x, tiles)
         entering, _whole = _entering(launch, k, x, mimo_x, log_decay, later)
         out = torch.empty_like(x)
@@ -62,17 +66,19 @@ class _Core(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later = ctx.saved_tensors
+        q, k, own_q, own_k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later = ctx.saved_tensors
         launch = _Launch(x, ctx.tiles)
         dout = dout.contiguous()
         entering, whole = _entering(launch, k, x, mimo_x, log_decay, later)
         dentering, dleaving = torch.empty_like(entering), torch.empty_like(entering)
         launch.chunks(backward.entering_gradient_kernel, (q, z, mimo_z, mimo_o, log_decay, dout, dentering))
         launch.elements(backward.leaving_gradient_kernel, (dentering, whole, dleaving))
-        of_interface = tuple(map(torch.empty_like, (q, k, log_decay, now, later)))
+        of_interface = tuple(map(torch.empty_like, (q, k, own_q, own_k)))
+        of_scalars = tuple(map(torch.empty_like, (log_decay, now, later)))
+        of_chunks = (log_decay, now, later, whole, entering, dleaving, dout)
         launch.chunks(
             backward.interface_gradient_kernel,
-            (q, k, x, z, mimo_x, mimo_z, mimo_o, log_decay, now, later, whole, entering, dleaving, dout, *of_interface),
+            (q, k, own_q, own_k, x, z, mimo_x, mimo_z, mimo_o, *of_chunks, *of_interface, *of_scalars),
         )
         dx, dz = torch.empty_like(x), torch.empty_like(z)
         partials = [x.new_empty(launch.programs, launch.count, *lift.shape[1:]) for lift in (mimo_x, mimo_z, mimo_o, D)]
@@ -81,8 +87,7 @@ class _Core(torch.autograd.Function):
             (q, k, x, z, mimo_x, mimo_z, mimo_o, D, log_decay, now, later, entering, dleaving, dout, dx, dz, *partials),
         )
         sums = (partial.unflatten(0, (-1, launch.heads)).sum((0, 2)) for partial in partials)
-        dq, dk, *of_scalars = of_interface
-        return dq, dk, dx, dz, *sums, *of_scalars, None
+        return *of_interface, dx, dz, *sums, *of_scalars, None
 
 
 class _Launch:
