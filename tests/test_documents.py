@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from inference.raw.made import coil_kspace
+from native.machine import needs_native
 from somamba.cli.main import COMMANDS, parser_of
 
 ROOT = Path(__file__).parents[1]
@@ -185,3 +186,18 @@ def test_the_architecture_is_that_of_the_repository():
     rooms = set(re.findall(r"`(\w+(?:/\w+)*)`", text.split("## The room of a line")[1]))
     assert all((SOURCE / room).is_dir() for room in rooms)
     assert {path.name for path in SOURCE.glob("[a-z]*.py")} <= set(named)
+
+
+@needs_native
+def test_reconstruct_goes_the_way_that_the_architecture_names():
+    """The script runs a real reconstruction; of the files that the page names, the child's and a table call nothing."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    way = text.split("### `somamba reconstruct")[1].split("Arrays in memory")[0]
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", way)) - {"files/reader_process.py", "models/zoo.py"}
+    script = ROOT / "benchmarks" / "files_touched.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    touched = set(re.findall(r"^((?:\w+/)*\w+\.py)$", done.stdout, re.MULTILINE))
+    assert named - touched == set()
+    inside = {name for name in touched if name.split("/")[0] in ("models", "physics", "scan", "native")}
+    assert f"It is {len(touched)} files: {len(touched - inside)} lead to the network and back" in text
+    assert f"{len(inside)} are inside of one call" in text

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from somamba.data.config import DataConfig
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import SomambaError
 from somamba.models.zoo import MODELS
 from somamba.settings import from_plain
@@ -45,7 +45,7 @@ def table(path, value):
 
 
 CONFIGS = {type(entry.config): entry.config for entry in MODELS.values()}
-CONFIGS |= {kind: kind() for kind in (DataConfig, Variety, Optimiser, Machine)}
+CONFIGS |= {kind: kind() for kind in (DataConfig, Augmentation, Optimiser, Machine)}
 CASES = [
     pytest.param(kind, path, number, id=f"{kind.__name__}.{'.'.join(path)}")
     for kind in CONFIGS

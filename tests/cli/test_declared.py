@@ -6,14 +6,14 @@ from somamba.data.terms import TERMS
 from somamba.evaluation.gallery import CASES
 from somamba.evaluation.leakage import CUTOFFS
 from somamba.inference.engines import ENGINES
-from somamba.inference.weights import DEFAULT
+from somamba.inference.trained import DEFAULT
 from somamba.inference.writers.writing import FORMATS
 from somamba.models.zoo import MODELS
 from somamba.physics.compression import MOST_COILS
 from somamba.physics.masks import MASKS
 from somamba.report.figures.reconstructions import ERROR_RANGE
 from somamba.report.report import SLICES, TITLE
-from somamba.runtime.threads import MOST_THREADS
+from somamba.runtime.device import MOST_THREADS
 from somamba.scan.backends import BACKENDS
 
 

@@ -9,7 +9,7 @@ import torch
 from somamba.cli import evaluate
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError
 from somamba.inference.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.zoo import MODELS
@@ -109,7 +109,7 @@ def test_images_are_kept_with_what_made_them(folder, tmp_path):
 
 
 def test_a_model_of_many_accelerations_is_measured_at_one_that_is_named(folder):
-    variety = Variety(acceleration=(2, 3), calibration=(4, 4), coils=(2, 2))
+    variety = Augmentation(acceleration=(2, 3), calibration=(4, 4), coils=(2, 2))
     data = DataConfig(dataset="acdc", protocol="raw", mask="random", combine="sense", size=(32, 32), variety=variety)
     network = replace(MODELS["so_mamba"].config, groups=1, units=1)
     recipe = {"model": "so_mamba", "network": to_plain(network), "data": to_plain(data), "seed": 3}

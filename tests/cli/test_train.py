@@ -12,7 +12,7 @@ from torch.distributed.run import get_args_parser
 
 from somamba.cli import evaluate, table, train
 from somamba.data.config import DataConfig
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError, UnknownNameError
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.results.journal import read_journal
@@ -153,7 +153,7 @@ def test_torchrun_takes_no_option_of_ours_for_its_own(capsys):
 
 
 def test_a_dry_run_does_not_name_one_mask_where_many_are_drawn():
-    variety = Variety(acceleration=(3, 8))
+    variety = Augmentation(acceleration=(3, 8))
     brain = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", variety=variety)
     drawn = DataConfig(dataset="m4raw", protocol="raw", acceleration=6)
     assert train._masks(brain) == "equispaced and random masks drawn for every slice, x3 to x8"

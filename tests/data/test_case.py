@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from somamba.data.case import BLOCK_BYTES, Case, Entry, Listing, Volume
+from somamba.data.case import Case, Entry, Listing
 from somamba.errors import DataError
+from somamba.files.reading import BLOCK_BYTES, Volume
 
 
 def volume(*shape: int) -> Volume:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from somamba.data.config import DataConfig
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, UnknownNameError
 from somamba.settings import from_plain, to_plain
 
@@ -31,8 +31,8 @@ def test_the_defaults_are_the_papers_for_acdc():
             "Maps are estimated from fully acquired central columns",
         ),
         ({"n_coils": 0}, "n_coils=0 must lie between 1 and 1024"),
-        ({"variety": Variety()}, "variety belongs to protocol 'raw'"),
-        ({"dataset": "m4raw", "protocol": "raw", "variety": Variety()}, "variety belongs to protocol 'raw'"),
+        ({"variety": Augmentation()}, "variety belongs to protocol 'raw'"),
+        ({"dataset": "m4raw", "protocol": "raw", "variety": Augmentation()}, "variety belongs to protocol 'raw'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(wrong, message):
@@ -71,19 +71,19 @@ def test_raw_kspace_keeps_its_size_unless_told_otherwise():
 
 
 def test_variety_is_recorded_and_does_not_touch_prepared_slices():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", combine="coils", variety=Variety(coils=(2, 3)))
+    config = DataConfig(dataset="brain_t1w", protocol="raw", combine="coils", variety=Augmentation(coils=(2, 3)))
     assert config.preparation() == replace(config, variety=None).preparation()
     assert json.loads(json.dumps(config.facts()))["variety"]["coils"] == [2, 3]
     assert DataConfig().facts()["variety"] is None
 
 
 def test_one_acceleration_may_be_asked_of_a_variety():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Variety()).accelerated(5)
+    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Augmentation()).accelerated(5)
     assert (config.acceleration, config.variety.acceleration) == (5, (5, 5))
     assert DataConfig().accelerated(8).acceleration == 8
 
 
 def test_a_variety_goes_through_plain_values_and_back():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Variety(masks=("random",), snr=(30, 40)))
+    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Augmentation(masks=("random",), snr=(30, 40)))
     assert from_plain(DataConfig(), to_plain(config), source="here") == config
     assert from_plain(DataConfig(), {}, source="here") == DataConfig()

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from somamba.data.case import Case, Volume
+from somamba.data.case import Case
 from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.data.prepare import centre_crop, crop_kspace, fit, prepare, unit_range
+from somamba.data.prepare import fit, prepare, unit_range
 from somamba.errors import DataError
-from somamba.physics.fourier import fft2c, ifft2c
+from somamba.files.reading import Volume
+from somamba.physics.fourier import centre_crop, crop_kspace, fft2c, ifft2c
 
 
 def case_of(kspace: np.ndarray | None = None, image: np.ndarray | None = None) -> Case:

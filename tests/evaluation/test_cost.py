@@ -16,8 +16,8 @@ from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
 from somamba.physics.channels import to_channels, to_complex
 from somamba.scan.inputs import ScanInputs
+from somamba.scan.selective.backends import SelectiveScan
 from somamba.scan.selective.inputs import SelectiveInputs
-from somamba.scan.selective.module import SelectiveScan
 
 
 class TwoLayers(Reconstructor):

@@ -15,8 +15,8 @@ from somamba.inference import jobs as module
 from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerprint, local
 from somamba.inference.plan import plan
 from somamba.inference.preparation import RecoveryOptions
+from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
-from somamba.inference.weights import open_weights
 from somamba.inference.writers.writing import read_provenance
 
 HALF = RecoveryOptions(undersampling=Undersampling(acceleration=2))

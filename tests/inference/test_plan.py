@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError
+from somamba.inference.naming import ENDINGS
 from somamba.inference.plan import plan, shard
-from somamba.inference.raw.endings import ENDINGS
 from somamba.inference.raw.opening import OPENERS
 
 

@@ -9,9 +9,9 @@ import torch
 
 from inference.checkpoints import tiny
 from inference.raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
-from somamba.data.case import Volume
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
+from somamba.files.reading import Volume
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import COMPLETE, reconstruct

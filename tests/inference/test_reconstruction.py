@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inference.writers.made import made
+from inference.writers.made import CORONAL, made, tilted_affine
 from somamba.errors import InputError
-from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.reconstruction import Reconstruction, placement
 
 
 def test_magnitudes_forget_the_phase_and_stay_single():
@@ -53,3 +53,27 @@ def test_a_provenance_that_json_cannot_hold_is_refused(value):
     images = np.ones((1, 2, 2), dtype=np.complex64)
     with pytest.raises(InputError, match="JSON cannot hold"):
         Reconstruction(name="x", images=images, provenance={"deep": [value]})
+
+
+def test_gaps_between_slices_are_part_of_the_spacing():
+    spacing, affine = placement(made(voxel=(5.0, 2.0, 1.5), affine=CORONAL))
+    assert spacing == (6.0, 2.0, 1.5)
+    assert affine is CORONAL
+
+
+def test_an_affine_that_contradicts_the_voxels_is_not_relied_on():
+    spacing, affine = placement(made(voxel=(10.0, 1.4, 1.4), affine=np.diag([-1.0, -1, 1, 1])))
+    assert spacing == (10.0, 1.4, 1.4)
+    assert affine is None
+
+
+def test_a_sheared_affine_gives_sizes_only():
+    sheared = tilted_affine() @ np.array([[1, 0.2, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    spacing, affine = placement(made(voxel=None, affine=sheared))
+    np.testing.assert_allclose(spacing, (5, np.hypot(2, 0.3), 1.5))
+    assert affine is None
+
+
+def test_without_an_affine_the_voxels_are_all_there_is():
+    assert placement(made(affine=None)) == ((5.0, 2.0, 1.5), None)
+    assert placement(made(voxel=None, affine=None)) == (None, None)

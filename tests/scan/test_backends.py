@@ -14,7 +14,7 @@ from scan import promises
 from scan.made import agrees, cotangent_of, differentiate, random_arguments, to
 from somamba.errors import BackendError
 from somamba.scan import choice, conditions
-from somamba.scan.backends import BACKENDS, Backend, Request, choose, example, scan
+from somamba.scan.backends import BACKENDS, Backend, Request, Scan, choose, example, scan
 from somamba.scan.choice import Backends
 from somamba.scan.conditions import always
 from somamba.scan.inputs import ScanInputs
@@ -220,3 +220,20 @@ def test_the_table_keeps_what_all_promise():
     promises.refuses_arguments_that_do_not_fit_before_any_backend_runs(promises.MAMBA3)
     promises.suggests_a_name_for_an_unknown_backend(promises.MAMBA3)
     promises.names_every_argument_in_the_order_of_its_fields(promises.MAMBA3)
+
+
+def test_it_runs_the_named_backend_and_learns_nothing():
+    inputs = ScanInputs(**to(random_arguments(), torch.float32))
+    module = Scan("chunked")
+    assert torch.equal(module(inputs), scan(inputs, backend="chunked").readout)
+    assert not module.state_dict()
+    assert "backend='chunked'" in repr(module)
+
+
+def test_a_hook_sees_what_goes_in_and_what_comes_out():
+    inputs = ScanInputs(**to(random_arguments(), torch.float32))
+    module, seen = Scan(), []
+    module.register_forward_hook(lambda _module, args, out: seen.append((args[0], out)))
+    out = module(inputs)
+    assert seen[0][0] is inputs
+    assert seen[0][1] is out

@@ -18,8 +18,8 @@ from somamba.report.tables.efficiency import check_scores, efficiency_table
 from somamba.results.cost import CostRecord, write_costs
 from somamba.results.record import flat
 from somamba.results.scores import read_scores
+from somamba.runtime.device import use_threads
 from somamba.runtime.provenance import commit, processor
-from somamba.runtime.threads import use_threads
 
 
 def main(arguments: list[str]) -> None:

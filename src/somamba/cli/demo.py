@@ -15,13 +15,12 @@ from somamba.extras import installed
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import Trained
+from somamba.inference.trained import Trained, open_weights
 from somamba.inference.undersampling import Undersampling
-from somamba.inference.weights import open_weights
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
-from somamba.runtime.threads import use_threads
+from somamba.runtime.device import use_threads
 
 SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
 ORIGIN = (

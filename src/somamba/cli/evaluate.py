@@ -14,8 +14,8 @@ from somamba.inference.trained import Trained, open_model
 from somamba.report.names import CHOSEN, counted
 from somamba.results.record import flat
 from somamba.results.scores import write_scores
+from somamba.runtime.device import use_threads
 from somamba.runtime.processes import World, joined
-from somamba.runtime.threads import use_threads
 
 UNITS = {"psnr": " dB"}
 

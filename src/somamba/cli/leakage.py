@@ -9,8 +9,8 @@ from somamba.evaluation.leakage import CaseLeakage, LeakageConfig, leakage_recor
 from somamba.inference.trained import Trained, open_model
 from somamba.report.names import counted
 from somamba.results.leakage import LeakageRecord, by_cutoff, by_unit, write_leakage
+from somamba.runtime.device import use_threads
 from somamba.runtime.processes import World, joined
-from somamba.runtime.threads import use_threads
 
 
 def main(arguments: list[str]) -> None:

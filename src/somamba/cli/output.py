@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 CLOSED_PIPE = 141
 """Exit code when the reader of our output has left (`somamba table ... | head`): 128 + SIGPIPE, as other tools give."""
@@ -63,7 +64,13 @@ def complain(text: str) -> None:
 def make_console(*, stderr: bool = False) -> "Console":
     """A rich console that cleans every text it is given, cells of tables included."""
     # rich takes 50 ms to import, which the help of a command need not wait for.
-    from somamba.cli.console import CleanConsole
+    from rich.console import Console
+
+    class CleanConsole(Console):
+        """A console whose texts, cells and titles of tables included, cannot steer the terminal."""
+
+        def render_str(self, text: str, **options: Any) -> "Text":
+            return super().render_str(clean(text), **options)
 
     return CleanConsole(stderr=stderr)
 

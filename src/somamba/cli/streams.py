@@ -10,8 +10,8 @@ from somamba.errors import InputError
 from somamba.evaluation.streams import record
 from somamba.inference.trained import open_model
 from somamba.results.streams import write_streams
+from somamba.runtime.device import use_threads
 from somamba.runtime.processes import joined
-from somamba.runtime.threads import use_threads
 
 
 def main(arguments: list[str]) -> None:

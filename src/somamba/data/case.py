@@ -4,20 +4,14 @@ An `Entry` is a case found by its name, nothing opened yet; a `Case` is an entry
 Its slices are read when they are asked for.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Literal
 
 from somamba.errors import DataError
+from somamba.files.reading import Volume
 
 Role = Literal["train", "val", "test"]
-
-BLOCK_BYTES = 1 << 26
-"""How much of a volume is read at once: enough to decompress a NIfTI file in one go, too little to fill a memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,35 +56,6 @@ class Listing:
                     "Results are counted by case, so keep only one of them."
                 )
             seen[entry.id] = entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class Volume:
-    """A stack of slices that can be read in parts."""
-
-    shape: tuple[int, ...]
-    """``(slices, coils, y, x)`` for k-space, ``(slices, y, x)`` for images."""
-    read: Callable[[int, int], NDArray[Any]]
-    """Slices ``start`` to ``stop`` (exclusive)."""
-    itemsize: int = 8
-    """Bytes of one value, to bound what is read at once."""
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def slice(self, index: int) -> NDArray[Any]:
-        """Read one slice."""
-        if not 0 <= index < len(self):
-            raise DataError(f"There is no slice {index}; the volume has slices 0 to {len(self) - 1}.")
-        return self.read(index, index + 1)[0]
-
-    def blocks(self, wanted: range) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Read the wanted slices a block at a time, as pairs of slice number and slice."""
-        per_slice = self.itemsize * int(np.prod(self.shape[1:]))
-        step = max(1, BLOCK_BYTES // max(1, per_slice))
-        for start in range(wanted.start, wanted.stop, step):
-            stop = min(start + step, wanted.stop)
-            yield from enumerate(self.read(start, stop), start)
 
 
 @dataclass(frozen=True, kw_only=True)

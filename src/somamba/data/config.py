@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from somamba.data.catalog import DATASETS, Dataset
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.splits import Validation
 from somamba.errors import ConfigError
 from somamba.options import LARGEST_WHOLE, check_between
@@ -46,7 +46,7 @@ class DataConfig:
     """``raw`` only: add complex noise; the 99th percentile of the image over the standard deviation of either part."""
     phase_axis: Literal["x", "y"] = "x"
     """``raw`` only: the axis of k-space that was phase encoded; column masks undersample x, so ``y`` swaps the two."""
-    variety: Variety | None = None
+    variety: Augmentation | None = None
     """``raw`` on magnitude images only: draw masks, acceleration, coils, noise and anatomy within bounds, and do not
     take them from the fields above."""
     cache: str | None = None

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from somamba.data.case import Role
 from somamba.data.catalog import DATASETS
 from somamba.data.order import seed_of
-from somamba.data.prepare import centre_crop
 from somamba.data.simulation.scanner import coil_maps, complex_noise, generator, smooth_phase
 from somamba.errors import ConfigError
-from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.fourier import centre_crop, fft2c, ifft2c
 from somamba.registry import Registry
 
 NEVER_ACQUIRED = 2

@@ -17,7 +17,7 @@ from somamba.data.case import Case
 from somamba.data.config import DataConfig
 from somamba.errors import DataError
 from somamba.physics.coils import espirit
-from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.fourier import centre_crop, crop_kspace, ifft2c
 from somamba.registry import Registry
 
 Image = NDArray[np.float32]
@@ -107,39 +107,12 @@ def fit(image: Image, size: tuple[int, int] | None, *, how: str) -> Image:
     return centre_crop(image, size)
 
 
-def centre_crop(image: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
-    """The central part of the last two axes, zeros where the image is smaller; pixel ``n // 2`` stays at ``n // 2``."""
-    for axis, wanted in zip((-2, -1), size, strict=True):
-        start = image.shape[axis] // 2 - wanted // 2
-        stop = start + wanted
-        widths = [(0, 0)] * image.ndim
-        widths[axis] = (max(0, -start), max(0, stop - image.shape[axis]))
-        inside = np.arange(max(0, start), min(stop, image.shape[axis]))
-        image = np.pad(image.take(inside, axis=axis), widths)
-    return np.ascontiguousarray(image)
-
-
 def unit_range(image: Image) -> Image | None:
     """Scale to [0, 1] by minimum and maximum; None for an image without contrast."""
     low, high = image.min(), image.max()
     if not high > low:
         return None
     return ((image - low) / (high - low)).astype(np.float32)
-
-
-def crop_kspace(kspace: NDArray[np.complex64], size: tuple[int | None, int | None]) -> NDArray[np.complex64]:
-    """K-space of the central part of the image; without a width (a trimmed readout) columns stay as acquired."""
-    height, width = (
-        length if wanted is None else wanted for wanted, length in zip(size, kspace.shape[-2:], strict=True)
-    )
-    if (height, width) == kspace.shape[-2:]:
-        return kspace
-    image = centre_crop(ifft2c(torch.from_numpy(kspace)).numpy(), (height, width))
-    cropped = fft2c(torch.from_numpy(image)).numpy()
-    if width == kspace.shape[-1]:
-        # A column that was never acquired must stay exactly zero: that is how it is told from a weak one.
-        cropped = np.where(kspace.any(axis=(0, 1)), cropped, 0)
-    return cropped.astype(np.complex64)
 
 
 def with_maps(kspace: NDArray[np.complex64], config: DataConfig) -> NDArray[np.complex64]:

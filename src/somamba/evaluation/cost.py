@@ -21,10 +21,10 @@ from typing_extensions import override
 
 from somamba.models.base import Reconstructor
 from somamba.physics.encoding import encoding
+from somamba.scan.backends import Scan
 from somamba.scan.inputs import ScanInputs
-from somamba.scan.module import Scan
+from somamba.scan.selective.backends import SelectiveScan
 from somamba.scan.selective.inputs import SelectiveInputs
-from somamba.scan.selective.module import SelectiveScan
 
 NORM_OPERATIONS = 4  # an affine norm: subtract, divide, scale, shift; the counter the lineage used counts each as one
 SOFTMAX_OPERATIONS = 3  # exponential, sum, division

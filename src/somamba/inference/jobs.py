@@ -1,7 +1,7 @@
 """Scans one after the other, or many at a time: sound results are kept, and one failure does not stop the others.
 
 An engine is a function that hands jobs to workers and yields their outcomes: `local` is one worker in this process,
-`somamba.inference.ray_engine.spread` is a Ray cluster.
+`somamba.inference.engines.spread` is a Ray cluster.
 """
 
 import hashlib
@@ -22,14 +22,12 @@ from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import Trained, save_trained
-from somamba.inference.weights import DEFAULT, open_weights
+from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.inference.writers.stamp import StoredResult
 from somamba.inference.writers.template import read_template
 from somamba.inference.writers.writing import read_result, write
 from somamba.regular_files import open_regular
-from somamba.runtime.device import find_device
-from somamba.runtime.threads import use_threads
+from somamba.runtime.device import find_device, use_threads
 
 logger = logging.getLogger(__name__)
 

@@ -1,6 +1,8 @@
-"""One grey picture of a stack of slices: what a PNG file and a notebook show."""
+"""What a notebook and a PNG file show of a scan: one grey picture of its slices, and a table."""
 
 import math
+from collections.abc import Mapping
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,3 +38,9 @@ def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     grid = np.zeros((down * across, rows, columns), dtype=np.uint8)
     grid[: len(pictures)] = pictures
     return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
+
+
+def html_table(rows: Mapping[str, str]) -> str:
+    """Return a table of two columns as HTML; all text is escaped."""
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
+    return f"<table>{cells}</table>"

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from somamba.errors import ConfigError, InputError
 from somamba.inference.coil_maps import estimated_maps, given_maps
+from somamba.inference.raw.noise import whitened
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.raw.sampling import SliceSampling, find_sampling
-from somamba.inference.raw.whitening import whitened
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
 from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling

@@ -14,13 +14,12 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, OnProgress, adapt
-from somamba.inference.markup import html_table
+from somamba.inference.overview import html_table
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import Trained, save_trained
-from somamba.inference.weights import DEFAULT, open_weights
+from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.physics.compression import MOST_COILS
 from somamba.runtime.device import find_device
 

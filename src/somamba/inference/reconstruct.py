@@ -13,14 +13,14 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
+from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
+from somamba.inference.raw.noise import NOTE
 from somamba.inference.raw.raw_scan import RawScan
-from somamba.inference.raw.whitening import NOTE
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.refinement import facts_of, refinement
 from somamba.inference.trained import Trained
-from somamba.inference.writers.naming import stem
 from somamba.models.zero_filled import ZeroFilled
 from somamba.runtime.provenance import code_record
 

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from PIL import Image
 
 from somamba.errors import InputError
 from somamba.inference.overview import overview
+
+AGREEMENT = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,3 +91,27 @@ class Reconstruction:
 def _spans(affine: NDArray[np.float64]) -> bool:
     finite = affine.shape == (4, 4) and bool(np.isfinite(affine).all())
     return finite and bool(abs(np.linalg.det(affine[:3, :3])) > 0)
+
+
+class Placement(NamedTuple):
+    """What a writer may rely on."""
+
+    spacing: tuple[float, float, float] | None
+    """From slice to slice, row to row and column to column, in mm; the first one includes gaps if they are known."""
+    affine: NDArray[np.float64] | None
+    """The affine, if its sizes are those of the voxels and its axes are perpendicular: some files, ACDC's among them,
+    have an affine that was never filled in beside the true size of their voxels."""
+
+
+def placement(reconstruction: Reconstruction) -> Placement:
+    """Sort out what is known of a reconstruction."""
+    voxel, affine = reconstruction.voxel, reconstruction.affine
+    if affine is None:
+        return Placement(voxel, None)
+    sizes = np.linalg.norm(affine[:3, :3], axis=0)
+    # Between slices there may be gaps, so only sizes within the slice can contradict each other.
+    if voxel is not None and not np.allclose(sizes[:2], voxel[:0:-1], rtol=AGREEMENT):
+        return Placement(voxel, None)
+    directions = affine[:3, :3] / sizes
+    square = np.allclose(directions.T @ directions, np.eye(3), atol=AGREEMENT)
+    return Placement((float(sizes[2]), float(sizes[1]), float(sizes[0])), affine if square else None)

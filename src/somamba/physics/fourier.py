@@ -1,7 +1,11 @@
-"""The centred, orthonormal 2-D Fourier transform. The only FFT in the package."""
+"""The centred, orthonormal 2-D Fourier transform, and crops by way of it. The only FFT in the package."""
 
+from typing import Any
+
+import numpy as np
 import torch
 from jaxtyping import Float, Float64
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.fft import fft2, fftn, fftshift, ifft2, ifftn, ifftshift, rfft2
 
@@ -61,3 +65,30 @@ def check_precision(values: Tensor, what: str) -> None:
             f"Expected {what} in complex64 or complex128, got {values.dtype}. Convert it with .to(torch.complex64), "
             "or real and imaginary channels with somamba.physics.channels.to_complex."
         )
+
+
+def centre_crop(image: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
+    """The central part of the last two axes, zeros where the image is smaller; pixel ``n // 2`` stays at ``n // 2``."""
+    for axis, wanted in zip((-2, -1), size, strict=True):
+        start = image.shape[axis] // 2 - wanted // 2
+        stop = start + wanted
+        widths = [(0, 0)] * image.ndim
+        widths[axis] = (max(0, -start), max(0, stop - image.shape[axis]))
+        inside = np.arange(max(0, start), min(stop, image.shape[axis]))
+        image = np.pad(image.take(inside, axis=axis), widths)
+    return np.ascontiguousarray(image)
+
+
+def crop_kspace(kspace: NDArray[np.complex64], size: tuple[int | None, int | None]) -> NDArray[np.complex64]:
+    """K-space of the central part of the image; without a width (a trimmed readout) columns stay as acquired."""
+    height, width = (
+        length if wanted is None else wanted for wanted, length in zip(size, kspace.shape[-2:], strict=True)
+    )
+    if (height, width) == kspace.shape[-2:]:
+        return kspace
+    image = centre_crop(ifft2c(torch.from_numpy(kspace)).numpy(), (height, width))
+    cropped = fft2c(torch.from_numpy(image)).numpy()
+    if width == kspace.shape[-1]:
+        # A column that was never acquired must stay exactly zero: that is how it is told from a weak one.
+        cropped = np.where(kspace.any(axis=(0, 1)), cropped, 0)
+    return cropped.astype(np.complex64)

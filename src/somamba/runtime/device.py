@@ -1,10 +1,13 @@
-"""Where to compute."""
+"""Where a process computes: its device, and how many CPU threads PyTorch and the compiled kernels use."""
 
 import os
 
 import torch
 
 from somamba.errors import ConfigError
+
+MOST_THREADS = 4096
+"""More than any machine has; a larger number is a slip of the pen, and some libraries crash on it."""
 
 
 def find_device(name: str) -> torch.device:
@@ -29,3 +32,16 @@ def find_device(name: str) -> torch.device:
 def runs_ahead(device: torch.device) -> bool:
     """Tell whether a device works through a queue, so that looking at a number of it waits for all that is queued."""
     return device.type != "cpu"
+
+
+def use_threads(count: int | None) -> None:
+    """Let this process compute with so many threads; None leaves PyTorch's choice.
+
+    Raises:
+        ConfigError: the number is not between 1 and `MOST_THREADS`.
+    """
+    if count is None:
+        return
+    if not 1 <= count <= MOST_THREADS:
+        raise ConfigError(f"threads={count}; choose 1 to {MOST_THREADS}, or leave it out for PyTorch's choice.")
+    torch.set_num_threads(count)

@@ -3,7 +3,7 @@
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from somamba.extras import require
 from somamba.scan.choice import Backend, Backends, Request, full_precision
@@ -101,3 +101,19 @@ def scan(inputs: ScanInputs, *, backend: str = "auto", keep_states: bool = False
     request = Request(device.type, inputs.x.dtype, keep_states, sizes, device.index)
     with full_precision(request.device):
         return choose(backend, request).run(inputs, keep_states=keep_states)
+
+
+class Scan(nn.Module):
+    """Runs the Mamba-3 MIMO scan with one backend. It learns nothing."""
+
+    def __init__(self, backend: str = "auto") -> None:
+        super().__init__()
+        self.backend = backend
+
+    def forward(self, inputs: ScanInputs) -> Tensor:
+        """Return the read-out ``(batch, tokens, heads, p)``."""
+        return scan(inputs, backend=self.backend).readout
+
+    def extra_repr(self) -> str:
+        """Show the backend."""
+        return f"backend={self.backend!r}"

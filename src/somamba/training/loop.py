@@ -23,9 +23,9 @@ from somamba.models.base import Reconstructor
 from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS
 from somamba.results.journal import JOURNAL
+from somamba.runtime.device import use_threads
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import World, joined
-from somamba.runtime.threads import use_threads
 from somamba.training.average import WeightAverage
 from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
 from somamba.training.facts import about_run, hardware, start_facts

@@ -9,8 +9,8 @@ import torch
 from somamba.data.slices import open_slices, open_validation
 from somamba.evaluation.cost import Cost, measure_cost
 from somamba.evaluation.evaluate import reconstruct
+from somamba.runtime.device import use_threads
 from somamba.runtime.processes import World, joined
-from somamba.runtime.threads import use_threads
 from somamba.training.loop import build_model
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress, seed_step

@@ -20,7 +20,7 @@ from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
 from somamba.options import LARGEST_WHOLE, check_between, check_numbers, modern
 from somamba.regular_files import read_regular
-from somamba.runtime.threads import MOST_THREADS
+from somamba.runtime.device import MOST_THREADS
 from somamba.settings import add_config, check_tables, flat, parser_for, refusal, to_plain
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.

@@ -9,12 +9,12 @@ import torch
 from somamba.data.batch import collate
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation import drawn_config
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.measure import measure
 from somamba.data.simulation.seeds import Draw
 from somamba.physics.coils import root_sum_of_squares
 
-BOUNDS = Variety(acceleration=(2, 4), calibration=(4, 8), coils=(2, 5), snr=(20, 200))
+BOUNDS = Augmentation(acceleration=(2, 4), calibration=(4, 8), coils=(2, 5), snr=(20, 200))
 CONFIG = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", size=(48, 40), variety=BOUNDS)
 Y, X = np.meshgrid(np.linspace(-1, 1, 48), np.linspace(-1, 1, 40), indexing="ij")
 IMAGE = np.where(Y**2 + X**2 < 0.4, 700 + 200 * np.cos(8 * X), 0).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError
 
 
@@ -20,4 +20,4 @@ from somamba.errors import ConfigError
 )
 def test_what_cannot_be_meant_is_refused(wrong, message):
     with pytest.raises(ConfigError, match=message):
-        Variety(**wrong)
+        Augmentation(**wrong)

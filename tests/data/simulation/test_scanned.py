@@ -9,14 +9,14 @@ import torch
 
 from somamba.data.batch import collate
 from somamba.data.config import DataConfig
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.measure import measure
 from somamba.data.simulation.scanned import folded, partly, scan_config
 from somamba.data.simulation.scanner import generator
 from somamba.data.simulation.seeds import Draw
 from somamba.errors import ConfigError, DataError
 
-BOUNDS = Variety(
+BOUNDS = Augmentation(
     maps="estimated",
     acceleration=(2, 5),
     calibration=(12, 20),

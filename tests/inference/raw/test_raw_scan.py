@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from inference.raw.made import coil_kspace
-from somamba.data.case import Volume
 from somamba.errors import DataError
+from somamba.files.reading import Volume
 from somamba.inference.raw.raw_scan import RawScan
 
 STACK = np.stack([coil_kspace(), 2 * coil_kspace()])

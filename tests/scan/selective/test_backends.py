@@ -10,7 +10,7 @@ from scan.selective.made import random_arguments
 from somamba.errors import BackendError
 from somamba.scan import conditions
 from somamba.scan.choice import Request
-from somamba.scan.selective.backends import BACKENDS, selective_scan
+from somamba.scan.selective.backends import BACKENDS, SelectiveScan, selective_scan
 from somamba.scan.selective.inputs import SelectiveInputs
 
 
@@ -77,3 +77,20 @@ def test_the_table_keeps_what_all_promise():
     promises.refuses_arguments_that_do_not_fit_before_any_backend_runs(promises.SELECTIVE)
     promises.suggests_a_name_for_an_unknown_backend(promises.SELECTIVE)
     promises.names_every_argument_in_the_order_of_its_fields(promises.SELECTIVE)
+
+
+def test_it_runs_the_named_backend_and_learns_nothing():
+    inputs = SelectiveInputs(**to(random_arguments(), torch.float32))
+    module = SelectiveScan("chunked")
+    assert torch.equal(module(inputs), selective_scan(inputs, backend="chunked").readout)
+    assert not module.state_dict()
+    assert "backend='chunked'" in repr(module)
+
+
+def test_a_hook_sees_what_goes_in_and_what_comes_out():
+    inputs = SelectiveInputs(**to(random_arguments(), torch.float32))
+    module, seen = SelectiveScan(), []
+    module.register_forward_hook(lambda _module, args, out: seen.append((args[0], out)))
+    out = module(inputs)
+    assert seen[0][0] is inputs
+    assert seen[0][1] is out

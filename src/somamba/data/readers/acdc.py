@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
-from somamba.files.reading import inspect, read
+from somamba.files.reading import Volume, inspect, read
 from somamba.regular_files import open_regular
 
 ROLES: Mapping[str, Role] = {"training": "train", "testing": "test"}

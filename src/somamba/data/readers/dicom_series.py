@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.case import LeftOut, Volume
+from somamba.data.case import LeftOut
+from somamba.files.reading import Volume
 from somamba.errors import DataError
 from somamba.extras import require
-from somamba.files.contents import FileInfo
+from somamba.files.reading import FileInfo
 from somamba.files.dicom import is_dicom
 from somamba.files.reading import inspect, read
 

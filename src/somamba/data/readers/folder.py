@@ -22,13 +22,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.dicom_series import DicomSeries, dicom_files, find_series, series_volume
 from somamba.data.readers.fastmri import read_kspace
 from somamba.data.readers.folders import stem
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
-from somamba.files.reading import inspect, read
+from somamba.files.reading import FileInfo, Volume, inspect, read
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.fourier import ifft2c
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.errors import DataError
-from somamba.files.reading import inspect, read
+from somamba.files.reading import Volume, inspect, read
 
 SUBJECTS = {
     "abdomen_haste_ax": "abdomen",

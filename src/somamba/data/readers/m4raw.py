@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.fastmri import read_image, read_kspace
 from somamba.data.readers.folders import official_folders, stem
 from somamba.errors import DataError
 from somamba.files.ismrmrd_header import voxel_size
-from somamba.files.reading import inspect
+from somamba.files.reading import Volume, inspect
 
 ROLES: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "val", "multicoil_test": "test"}
 NAME = re.compile(r"(?P<study>[^_]+)_(?P<contrast>T1|T2|FLAIR)(?P<repetition>\d\d)")

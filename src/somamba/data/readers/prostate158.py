@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role, Volume
+from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
-from somamba.files.reading import inspect, read
+from somamba.files.reading import Volume, inspect, read
 
 ROLES: Mapping[str, Role] = {
     "prostate158_train/train": "train",

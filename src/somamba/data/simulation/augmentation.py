@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
 from somamba.data.simulation.anatomy import Anatomy, vary
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
 from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.physics.encoding import Coils, Fourier, Sampling
 from somamba.physics.scale import brightness, zero_filled_scale
 
 
-def varied(values: NDArray[Any], config: DataConfig, variety: Variety, draw: Draw) -> Sample:
+def varied(values: NDArray[Any], config: DataConfig, variety: Augmentation, draw: Draw) -> Sample:
     """Draw a scan of one magnitude image and measure it."""
     image = torch.from_numpy(np.array(values, dtype=np.float32))
     shape = (image.shape[0], image.shape[1])
@@ -56,7 +56,7 @@ def varied(values: NDArray[Any], config: DataConfig, variety: Variety, draw: Dra
     )
 
 
-def drawn_config(config: DataConfig, variety: Variety, width: int, draw: Draw) -> DataConfig:
+def drawn_config(config: DataConfig, variety: Augmentation, width: int, draw: Draw) -> DataConfig:
     """The configuration of one slice of so many columns: a number within every bound."""
     numbers = generator(draw.of("variety"))
     acceleration = float(numbers.uniform(*variety.acceleration))

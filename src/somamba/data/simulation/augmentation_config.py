@@ -8,7 +8,7 @@ from somamba.options import check_between, check_words
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variety:
+class Augmentation:
     """Bounds of what is drawn anew for every slice and epoch, ends included."""
 
     masks: tuple[Literal["equispaced", "random"], ...] = ("equispaced", "random")

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
-from somamba.data.simulation.augmentation_config import Variety
+from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.placement import View, at_resolution, dressed, placed
 from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
 from somamba.data.simulation.seeds import Draw, mask_for
@@ -55,7 +55,7 @@ class Whole:
     """What the scanner can acquire; the rest of k-space is zero."""
 
 
-def scanned(values: NDArray[Any], config: DataConfig, variety: Variety, draw: Draw) -> Sample:
+def scanned(values: NDArray[Any], config: DataConfig, variety: Augmentation, draw: Draw) -> Sample:
     """Draw a scan of one magnitude image, measure it, and estimate its coil maps.
 
     Args:
@@ -78,7 +78,7 @@ def scanned(values: NDArray[Any], config: DataConfig, variety: Variety, draw: Dr
     )
 
 
-def _attempt(image: Tensor, config: DataConfig, variety: Variety, draw: Draw) -> Sample | None:
+def _attempt(image: Tensor, config: DataConfig, variety: Augmentation, draw: Draw) -> Sample | None:
     numbers = generator(draw.of("scan"))
     rows, columns = (MULTIPLE * round(numbers.uniform(*variety.size) / MULTIPLE) for _ in range(2))
     config = scan_config(config, variety, columns, numbers)
@@ -102,7 +102,7 @@ def _attempt(image: Tensor, config: DataConfig, variety: Variety, draw: Draw) ->
     )
 
 
-def scan_config(config: DataConfig, variety: Variety, width: int, numbers: np.random.Generator) -> DataConfig:
+def scan_config(config: DataConfig, variety: Augmentation, width: int, numbers: np.random.Generator) -> DataConfig:
     """The configuration of one scan of so many columns; accelerations are equally likely on a logarithmic scale."""
     acceleration = math.exp(numbers.uniform(*np.log(variety.acceleration)))
     most = int(MOST_OF_ALL * width / acceleration)
@@ -119,7 +119,7 @@ def scan_config(config: DataConfig, variety: Variety, width: int, numbers: np.ra
     )
 
 
-def whole_scan(image: Tensor, shape: tuple[int, int], config: DataConfig, variety: Variety, draw: Draw) -> Whole:
+def whole_scan(image: Tensor, shape: tuple[int, int], config: DataConfig, variety: Augmentation, draw: Draw) -> Whole:
     """Put the object into the scanner and acquire all of k-space, without noise.
 
     Args:
@@ -184,7 +184,7 @@ def partly(shape: tuple[int, int], numbers: np.random.Generator) -> Bool[Tensor,
 
 
 def _compressed(
-    whole: Whole, mask: Bool[Tensor, "1 1 x"], config: DataConfig, variety: Variety, draw: Draw
+    whole: Whole, mask: Bool[Tensor, "1 1 x"], config: DataConfig, variety: Augmentation, draw: Draw
 ) -> tuple[CoilImages, CoilImages]:
     """The whole scan and the measured samples with their noise, of as many coils as are kept."""
     n_coils, height, width = whole.kspace.shape

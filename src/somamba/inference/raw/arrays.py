@@ -13,16 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from somamba.data.case import BLOCK_BYTES, Volume
-from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
-from somamba.files.contents import ArrayInfo
-from somamba.files.reading import read
+from somamba.files.reading import BLOCK_BYTES, ArrayInfo, Volume, read
 from somamba.inference.raw.arrangement import Arrangement, find_arrangement
 from somamba.inference.raw.axes import AXES, Choices, find_axes, maps_axes
 from somamba.inference.raw.noise import noise_of_edges
 from somamba.inference.raw.raw_scan import RawScan, slice_with_signal
 from somamba.inference.raw.sampling import find_sampling
+from somamba.physics.fourier import crop_kspace
 
 MASK_NOTE = "The mask that came with it was applied."
 LARGEST = 8192

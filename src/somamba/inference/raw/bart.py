@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from somamba.data.case import Volume
 from somamba.errors import DataError
-from somamba.files.reading import inspect, read
+from somamba.files.reading import Volume, inspect, read
 from somamba.inference.raw.arrays import LARGEST, Stored, raw_scan_from
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.raw_scan import RawScan

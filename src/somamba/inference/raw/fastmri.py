@@ -5,7 +5,7 @@ the readout is oversampled.
 """
 
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
+from somamba.files.reading import FileInfo
 from somamba.inference.raw.arrays import MASK_NOTE, Stored, check_mask, maps_volume, raw_scan_from, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.header import Header, read_header

@@ -10,11 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from somamba.data.case import Volume
-from somamba.data.prepare import crop_kspace
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
 from somamba.files.limits import READ_BYTES
+from somamba.files.reading import FileInfo, Volume
 from somamba.inference.raw import lines as heads
 from somamba.inference.raw.geometry import stack_affine
 from somamba.inference.raw.header import Header, read_header
@@ -23,7 +21,7 @@ from somamba.inference.raw.noise import noise_of_edges, noise_of_scan
 from somamba.inference.raw.raw_scan import Noise, RawScan, slice_with_signal
 from somamba.inference.raw.sampling import find_sampling
 from somamba.inference.raw.stack import SliceOrder, slice_order
-from somamba.physics.fourier import ifft2c
+from somamba.physics.fourier import crop_kspace, ifft2c
 
 SEPARATE = ("separate", "external")
 """Calibration modes whose lines are a scan of their own, with another contrast perhaps."""

@@ -6,10 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from somamba.data.case import Volume
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
-from somamba.files.reading import inspect, read
+from somamba.files.reading import FileInfo, Volume, inspect, read
 from somamba.inference.raw.arrays import Buffered
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.physics.fourier import fft2c

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
-from somamba.files.reading import inspect, read
+from somamba.files.reading import FileInfo, inspect, read
 from somamba.inference.raw.arrays import StoredArray, open_array, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.raw_scan import RawScan

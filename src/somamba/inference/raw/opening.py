@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from somamba.data.case import Volume
 from somamba.errors import ConfigError, DataError
-from somamba.files.reading import inspect
+from somamba.files.reading import Volume, inspect
+from somamba.inference.naming import READ, named_file
 from somamba.inference.raw.arrays import arranged_maps, maps_volume, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.bart import cfl_volume, open_cfl
-from somamba.inference.raw.endings import READ, named_file
 from somamba.inference.raw.fastmri import open_fastmri
 from somamba.inference.raw.mrd import open_mrd
 from somamba.inference.raw.nifti import open_nifti

@@ -9,9 +9,9 @@ from jaxtyping import Complex, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from somamba.data.case import Volume
 from somamba.errors import DataError
-from somamba.inference.markup import html_table
+from somamba.files.reading import Volume
+from somamba.inference.overview import html_table
 from somamba.inference.raw.sampling import SliceSampling, find_sampling
 
 

@@ -24,9 +24,8 @@ from somamba.durable import replace_file, replace_folder
 from somamba.errors import DataError, InputError
 from somamba.extras import require
 from somamba.inference.raw.geometry import LPS_TO_RAS
-from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.reconstruction import Placement, Reconstruction, placement
 from somamba.inference.writers.dicom_file import read_dicom
-from somamba.inference.writers.placement import Placement, placement
 from somamba.inference.writers.stamp import KEY, RESEARCH, StoredResult, foreign, stamp, stored_result
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"

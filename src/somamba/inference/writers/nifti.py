@@ -14,8 +14,7 @@ from nibabel.nifti1 import Nifti1Extension, Nifti1Image
 
 from somamba.durable import replace_file
 from somamba.files.reading import inspect
-from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.placement import placement
+from somamba.inference.reconstruction import Reconstruction, placement
 from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_pixels, stored_result
 
 ALIGNED, UNKNOWN = 2, 0

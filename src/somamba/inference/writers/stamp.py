@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
-from somamba.files.contents import FileInfo
-from somamba.files.reading import read
+from somamba.files.reading import FileInfo, read
 from somamba.inference.reconstruction import Reconstruction
 
 BLOCK_BYTES = 1 << 26

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from somamba.errors import DataError, StorageError
+from somamba.inference.naming import format_of
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.dicom import dicom_result, write_dicom
 from somamba.inference.writers.hdf5 import hdf5_result, write_hdf5
-from somamba.inference.writers.naming import format_of
 from somamba.inference.writers.nifti import nifti_result, write_nifti
 from somamba.inference.writers.numpy_file import npy_result, write_npy
 from somamba.inference.writers.png import png_result, write_png

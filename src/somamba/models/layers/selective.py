@@ -11,10 +11,10 @@ from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from somamba.models.layers.initial import initial_dt_bias
 from somamba.models.layers.precision import full
-from somamba.models.layers.time_steps import initial_dt_bias
+from somamba.scan.selective.backends import SelectiveScan
 from somamba.scan.selective.inputs import SelectiveInputs
-from somamba.scan.selective.module import SelectiveScan
 
 
 class Selection(NamedTuple):

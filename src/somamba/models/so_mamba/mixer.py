@@ -8,14 +8,14 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
+from somamba.models.layers.initial import initial_dt_bias
 from somamba.models.layers.precision import full
-from somamba.models.layers.time_steps import initial_dt_bias
 from somamba.models.so_mamba.config import MixerConfig
 from somamba.models.so_mamba.interface import Modulation
 from somamba.native.interface import modulated_norm
 from somamba.native.library import usable
+from somamba.scan.backends import Scan
 from somamba.scan.inputs import ScanInputs
-from somamba.scan.module import Scan
 
 A_FLOOR = 1e-4  # decay never stops entirely; the official module's value
 NORM_EPS = 1e-5

@@ -1,7 +1,7 @@
 """Which implementation runs the selective scan of Mamba-1."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from somamba.scan.choice import Backend, Backends, Request, full_precision
 from somamba.scan.conditions import always, fused_why_not, native_why_not
@@ -61,3 +61,19 @@ def selective_scan(inputs: SelectiveInputs, *, backend: str = "auto", keep_state
     request = Request(device.type, inputs.u.dtype, keep_states, (inputs.A.shape[1],), device.index)
     with full_precision(request.device):
         return BACKENDS.choose(backend, request).run(inputs, keep_states=keep_states)
+
+
+class SelectiveScan(nn.Module):
+    """Runs the selective scan with one backend. It learns nothing."""
+
+    def __init__(self, backend: str = "auto") -> None:
+        super().__init__()
+        self.backend = backend
+
+    def forward(self, inputs: SelectiveInputs) -> Tensor:
+        """Return the read-out ``(batch, tokens, channels)``."""
+        return selective_scan(inputs, backend=self.backend).readout
+
+    def extra_repr(self) -> str:
+        """Show the backend."""
+        return f"backend={self.backend!r}"

@@ -14,10 +14,9 @@ import somamba
 from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, write_fastmri
 from somamba.errors import BackendError, ConfigError, MissingExtraError
-from somamba.inference.engines import ENGINES
+from somamba.inference.engines import ENGINES, spread
 from somamba.inference.jobs import ReconstructionRequest, Worker, WorkerFactory
 from somamba.inference.plan import plan
-from somamba.inference.ray_engine import spread
 
 STORE = 80 << 20
 """Bytes of shared memory for each machine: the least that Ray takes. Nothing large goes over the network."""
