@@ -45,7 +45,7 @@ def files_touched(arguments: list[str]) -> set[str]:
         code = main(arguments)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
     if code != 0:
         sys.exit(code)
     return {name for name in touched if not name.endswith("__init__.py")}

@@ -3,20 +3,19 @@
 import torch
 
 from models.small import SMALL
-from somamba.models.so_mamba import streaming
 from somamba.models.so_mamba.unit import Unit
 from somamba.native.weights import leaves, with_leaves
 
 
 def records():
     module = Unit(SMALL, "rows")
-    return streaming._route_weights(module.norm, module.router), streaming._stream_weights(module.block)
+    return module.router.weights(module.norm), module.block.weights()
 
 
 def test_all_parameters_are_leaves():
     """The outlet's last layer and W_o come as products; every other parameter comes as it is."""
     module = Unit(SMALL, "rows")
-    route, stream = streaming._route_weights(module.norm, module.router), streaming._stream_weights(module.block)
+    route, stream = module.router.weights(module.norm), module.block.weights()
     found = {id(leaf) for leaf in (*leaves(route), *leaves(stream))}
     missing = {name for name, parameter in module.named_parameters() if id(parameter) not in found}
     folded = ("outlet.narrow.weight", "outlet.narrow.bias", "merge.weight", "merge.bias")

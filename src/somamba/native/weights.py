@@ -4,11 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 Weights = TypeVar("Weights", "RouteWeights", "StreamWeights")
 Layer = tuple[Tensor, Tensor]
 """Weight and bias."""
+
+
+def layer_weights(module: nn.Module) -> Layer:
+    """Weight and bias of a linear layer, a filter or a norm that has both."""
+    return module.weight, module.bias  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, kw_only=True)

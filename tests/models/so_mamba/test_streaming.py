@@ -69,7 +69,7 @@ def test_the_compiled_unit_is_the_unit_of_the_layers(name, size):
 @pytest.mark.parametrize("size", [(3, 4), (8, 8), (9, 40)], ids=str)
 def test_the_compiled_router_gives_both_streams(size):
     module, features = made(CONFIGS["odd widths"], size, batch=2)
-    streams = route(features, streaming._route_weights(module.norm, module.router))
+    streams = route(features, module.router.weights(module.norm))
     for ours, right in zip(streams, layers(module, features), strict=False):
         assert relative_error(ours, right) < 1e-5
 
@@ -80,7 +80,7 @@ def test_the_compiled_router_gives_both_streams(size):
 def test_the_size_of_the_pieces_does_not_matter(piece):
     module, features = made(size=(7, 9))
     carrier, evidence, right = layers(module, features)
-    weights = streaming._stream_weights(module.block)
+    weights = module.block.weights()
     ours = stream_block(features, carrier.float(), evidence.float(), weights, piece=piece)
     assert relative_error(ours, right) < 1e-5
 
@@ -206,7 +206,7 @@ def test_autocast_streams_in_bfloat16_where_halves_pay(monkeypatch):
 def test_products_in_bfloat16_are_those_of_rounded_numbers(name, set_, instruction_set):
     """Both streams of the router, which come from one product each, against the layers with rounded factors."""
     module, features = made(CONFIGS[name], (5, 7))
-    weights = streaming._route_weights(module.norm, module.router)
+    weights = module.router.weights(module.norm)
     instruction_set(set_)
     pools = module.router.filter(module.norm(features)).bfloat16().double().chunk(2, dim=-1)
     candidates = [
@@ -218,7 +218,7 @@ def test_products_in_bfloat16_are_those_of_rounded_numbers(name, set_, instructi
     assert relative_error(carrier.double() + evidence, sum(candidates)) < 3e-3
     exact = route(features, weights)
     assert 1e-5 < relative_error(carrier, exact[0]) < 1e-2
-    out = stream_block(features, *exact, streaming._stream_weights(module.block), half=True)
+    out = stream_block(features, *exact, module.block.weights(), half=True)
     assert 1e-6 < relative_error(out, layers(module, features)[2]) < 1e-2
 
 
@@ -228,8 +228,8 @@ def test_products_in_bfloat16_are_those_of_rounded_numbers(name, set_, instructi
 def test_what_is_not_finite_does_not_become_a_number_in_bfloat16(value):
     module, features = made()
     features[0, 3, 4, 1] = value
-    streams = route(features, streaming._route_weights(module.norm, module.router), half=True)
-    out = stream_block(features, *streams, streaming._stream_weights(module.block), half=True)
+    streams = route(features, module.router.weights(module.norm), half=True)
+    out = stream_block(features, *streams, module.block.weights(), half=True)
     assert not out[0, 3, 4].isfinite().any()
 
 

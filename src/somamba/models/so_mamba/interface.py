@@ -3,7 +3,7 @@
 mu, nu  multiplicative and additive modulation, each for B and for C
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -11,11 +11,15 @@ from torch import Tensor, nn
 
 from somamba.models.layers.precision import full
 from somamba.models.so_mamba.config import InterfaceConfig
+from somamba.native.weights import Access, layer_weights
 from somamba.shapes import Grid
 
 
 class Modulation(NamedTuple):
-    """What G says to the interfaces: a linear layer still to be applied; its result would be a large tensor."""
+    """The modulation before its last linear layer.
+
+    mu and nu, four times the width at every token, are large tensors, so the layer is applied by what consumes them.
+    """
 
     hidden: Tensor
     """``(batch, ..., hidden)``: its input."""
@@ -38,7 +42,10 @@ class Modulation(NamedTuple):
 
 
 class LateLinear(nn.Linear):
-    """A linear layer that leaves the product to its reader: it returns what is needed for it."""
+    """A linear layer whose product is left to its consumer.
+
+    It is an ``nn.Linear`` so that the names of the parameters and the count of multiplications see a layer.
+    """
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
         """Return input, weight and bias."""
@@ -70,3 +77,12 @@ class InterfaceModulation(nn.Module):
         """Predict the modulation of every token."""
         hidden, weight, bias = self.project(full(self.reduce(self.norm(evidence))))
         return Modulation(hidden, weight, bias, self.scale, self.shift)
+
+    def weights(self) -> Access:
+        """The parameters as the compiled unit takes them."""
+        return Access(
+            norm=layer_weights(self.norm),
+            reduce=layer_weights(cast("nn.Sequential", self.reduce)[0]),
+            modulate=layer_weights(self.project),
+            strengths=(self.scale, self.shift),
+        )

@@ -1,7 +1,9 @@
 """Mamba-3 MIMO around the scan: projections, norms, biases (Eqs. 19-23; sizes and starts of the official module).
 
-u  content tokens        z  gate        dd_*  data-dependent raw values of dt and A
+u  content tokens        z  gate        dt, A  step size and decay, made of the content
 """
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -81,6 +83,27 @@ class Mixer(nn.Module):
         with torch.autocast(u.device.type, enabled=False):
             inputs = self._inputs({name: full(part) for name, part in parts.items()}, modulation)
             return rearrange(self.scan(inputs), "b t h p -> b t (h p)")
+
+    def weights(self) -> dict[str, Any]:
+        """The parameters as fields of the `StreamWeights` that the compiled unit takes."""
+        names = ("dt_bias", "B_norm", "C_norm", "B_bias", "C_bias", "mimo_x", "mimo_z", "mimo_o", "D")
+        return {name: getattr(self, name) for name in names} | {
+            "project": self._projection(),
+            "groups": self.config.groups,
+            "interface_eps": NORM_EPS,
+            "decay_floor": A_FLOOR,
+            "decay_softplus": self.config.decay == "softplus",
+        }
+
+    def _projection(self) -> Tensor:
+        """The weight for z, x, B, C, dt, A, trap and angle; if two of them are tied, the rows of one serve both."""
+        if not (self.config.tie_interfaces or self.config.tie_decay):
+            return self.in_proj.weight
+        widths = self.in_proj.widths
+        parts = dict(zip(widths, self.in_proj.weight.split(list(widths.values())), strict=True))
+        parts.setdefault("C", parts["B"])
+        parts.setdefault("A", parts["dt"])
+        return torch.cat([parts[name] for name in ("z", "x", "B", "C", "dt", "A", "trap", "angle")])
 
     def _inputs(self, parts: dict[str, Tensor], modulation: Modulation | None) -> ScanInputs:
         config = self.config

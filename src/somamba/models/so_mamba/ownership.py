@@ -11,8 +11,9 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.interface import InterfaceModulation, Modulation
 from somamba.models.so_mamba.mixer import Mixer
 from somamba.models.so_mamba.outlet import Outlet
-from somamba.models.so_mamba.residency import make_residency
+from somamba.models.so_mamba.residency import constant_gate, make_residency
 from somamba.models.so_mamba.tokens import tokenize, untokenize
+from somamba.native.weights import StreamWeights, layer_weights
 from somamba.shapes import Grid
 
 
@@ -73,3 +74,21 @@ class OwnershipBlock(nn.Module):
             return carrier
         admitted = self.residency(evidence)
         return carrier + admitted if self.mix is None else self.mix(torch.cat([carrier, admitted], dim=-1))
+
+    def weights(self) -> StreamWeights:
+        """The parameters as the compiled unit takes them, with the outlet's last layer and W_o multiplied."""
+        (weight, bias), refined = layer_weights(self.merge), None
+        if self.outlet is not None:
+            read, refine = weight.split(self.merge.widths, dim=1)
+            narrow, shift = layer_weights(self.outlet.narrow)
+            weight, bias = read, bias + refine @ shift
+            refined = (*layer_weights(self.outlet.filter), refine @ narrow)
+        return StreamWeights(
+            content_norm=layer_weights(self.content_norm),
+            norm_eps=self.content_norm.eps,
+            gate=constant_gate(self.residency, len(self.content_norm.weight)),
+            access=None if self.access is None else self.access.weights(),
+            outlet=refined,
+            merge=(weight, bias),
+            **self.mixer.weights(),
+        )

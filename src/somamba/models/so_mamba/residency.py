@@ -8,7 +8,7 @@ training can open it. It may exceed one or become negative.
 """
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
 from somamba.models.layers.precision import full
@@ -44,6 +44,18 @@ class TokenGate(nn.Module):
     def forward(self, evidence: Grid) -> Grid:
         """Return ``g * G``."""
         return evidence * full(self.project(self.norm(evidence)))
+
+
+def constant_gate(residency: nn.Module | None, d_model: int) -> Tensor | None:
+    """The share of each channel of G that enters the content, None for none; a gate of tokens has no such share."""
+    match residency:
+        case None:
+            return None
+        case FixedGate(gate=gate):
+            return gate.expand(d_model).contiguous()
+        case nn.Identity():
+            return torch.ones(d_model)
+    raise TypeError(f"{type(residency).__name__} is not the same for all tokens.")
 
 
 def make_residency(kind: Residency, d_model: int) -> nn.Module | None:

@@ -4,7 +4,7 @@ L  resident carrier, the only source of content tokens
 G  non-resident evidence, for the B/C interfaces and the output outlet
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from somamba.models.layers.depthwise import DepthwiseGELU
 from somamba.models.layers.precision import full
+from somamba.native.weights import RouteWeights, layer_weights
 from somamba.shapes import Grid
 
 
@@ -80,3 +81,14 @@ class Router(nn.Module):
         # What the carrier rejects is added in place: G = U_nr + (U_car - L).
         evidence.add_(candidate).sub_(carrier.flatten(0, 2))
         return Streams(carrier, evidence.unflatten(0, grid))
+
+    def weights(self, norm: nn.LayerNorm) -> RouteWeights:
+        """The parameters as the compiled unit takes them; ``norm`` is the norm of the features before the router."""
+        return RouteWeights(
+            norm=layer_weights(norm),
+            norm_eps=norm.eps,
+            filter=layer_weights(self.filter),
+            carrier=layer_weights(self.to_carrier),
+            evidence=layer_weights(cast("nn.Linear", self.to_evidence)),
+            smooth=self.project.taps,
+        )

@@ -10,19 +10,16 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from somamba.models.so_mamba.config import SOMambaConfig
-from somamba.models.so_mamba.mixer import A_FLOOR, NORM_EPS, Mixer
 from somamba.models.so_mamba.ownership import OwnershipBlock
-from somamba.models.so_mamba.residency import FixedGate
 from somamba.models.so_mamba.router import Router
 from somamba.native.library import usable
 from somamba.native.product import halves_pay
 from somamba.native.route import route
 from somamba.native.stream import stream_block
 from somamba.native.training import train_unit
-from somamba.native.weights import Access, Layer, RouteWeights, StreamWeights
 from somamba.shapes import Grid
 
 
@@ -116,7 +113,7 @@ def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, feature
     half = _autocast_to_half() and halves_pay()
     # Weights are put together and packed as they are; autocast would round them on the way.
     with torch.autocast("cpu", enabled=False):
-        weights = _route_weights(norm, cast("Router", router)), _stream_weights(block)
+        weights = cast("Router", router).weights(norm), block.weights()
         if torch.is_grad_enabled():
             return train_unit(features, *weights)
         features = features.float().contiguous()
@@ -133,78 +130,4 @@ def _watched(part: nn.Module) -> bool:
     return any(
         module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
         for module in part.modules()
-    )
-
-
-def _layer(layer: Any) -> Layer:
-    return layer.weight, layer.bias
-
-
-def _route_weights(norm: nn.LayerNorm, router: Router) -> RouteWeights:
-    return RouteWeights(
-        norm=_layer(norm),
-        norm_eps=norm.eps,
-        filter=_layer(router.filter),
-        carrier=_layer(router.to_carrier),
-        evidence=_layer(router.to_evidence),
-        smooth=router.project.taps,
-    )
-
-
-def _stream_weights(block: OwnershipBlock) -> StreamWeights:
-    mixer, outlet, (weight, bias) = block.mixer, block.outlet, _layer(block.merge)
-    refined = None
-    if outlet is not None:
-        read, refine = weight.split(block.merge.widths, dim=1)
-        narrow, shift = _layer(outlet.narrow)
-        weight, bias, refined = read, bias + refine @ shift, (*_layer(outlet.filter), refine @ narrow)
-    names = ("dt_bias", "B_norm", "C_norm", "B_bias", "C_bias", "mimo_x", "mimo_z", "mimo_o", "D")
-    return StreamWeights(
-        content_norm=_layer(block.content_norm),
-        norm_eps=block.content_norm.eps,
-        gate=_gate(block),
-        project=_projection(mixer),
-        groups=mixer.config.groups,
-        interface_eps=NORM_EPS,
-        decay_floor=A_FLOOR,
-        decay_softplus=mixer.config.decay == "softplus",
-        access=_access(block),
-        outlet=refined,
-        merge=(weight, bias),
-        **{name: getattr(mixer, name) for name in names},
-    )
-
-
-def _gate(block: OwnershipBlock) -> Tensor | None:
-    """How much of each channel of G enters the content."""
-    width = block.content_norm.weight
-    match block.residency:
-        case None:
-            return None
-        case FixedGate(gate=gate):
-            return gate.expand_as(width).contiguous()
-        case _:
-            return torch.ones_like(width)
-
-
-def _projection(mixer: Mixer) -> Tensor:
-    """The weight for z, x, B, C, dt, A, trap and angle; where two of them are tied, the rows of one serve both."""
-    widths = mixer.in_proj.widths
-    if not (mixer.config.tie_interfaces or mixer.config.tie_decay):
-        return mixer.in_proj.weight
-    parts = dict(zip(widths, mixer.in_proj.weight.split(list(widths.values())), strict=True))
-    parts.setdefault("C", parts["B"])
-    parts.setdefault("A", parts["dt"])
-    return torch.cat([parts[name] for name in ("z", "x", "B", "C", "dt", "A", "trap", "angle")])
-
-
-def _access(block: OwnershipBlock) -> Access | None:
-    access = block.access
-    if access is None:
-        return None
-    return Access(
-        norm=_layer(access.norm),
-        reduce=_layer(cast("nn.Sequential", access.reduce)[0]),
-        modulate=_layer(access.project),
-        strengths=(access.scale, access.shift),
     )
