@@ -96,7 +96,7 @@ TRAINING = {
 DATA = {
     "dataset": "acdc", "protocol": "magnitude", "acceleration": 4, "mask": None, "masks": None, "size": None,
     "validation": "carved",
-    "seed": 0, "combine": "coils", "n_coils": 8, "snr": None, "phase_axis": "x", "variety": None,
+    "seed": 0, "combine": "coils", "n_coils": 8, "snr": None, "phase_axis": "x", "augmentation": None,
 }  # fmt: skip
 
 # Size, how it is reached, mask, margin and number of central slices.

@@ -94,7 +94,8 @@ def test_a_recipe_with_absurd_numbers_is_refused(tmp_path, text):
         read_recipe(tmp_path / "recipe.yaml")
 
 
-NESTED = ["config", "data", "optimiser", "machine", "network", "anneal", "data.variety", "network.mixer"]
+NESTED = ["config", "data", "optimiser", "machine", "network", "anneal", "data.augmentation", "data.variety"]
+NESTED += ["network.mixer"]
 
 
 @pytest.mark.parametrize("name", NESTED)

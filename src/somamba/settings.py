@@ -58,11 +58,12 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
         values: Fields by name, nested configs as nested tables.
         source: Where the values come from, for the message.
     """
+    values = modern(default, values) if isinstance(values, Mapping) else values
     check_tables(type(default), values, source=source)
     parser = parser_for("somamba")
     add_config(parser, default)
     try:
-        config = type(default)(**vars(parser.instantiate(parser.parse_object(modern(default, values)))))
+        config = type(default)(**vars(parser.instantiate(parser.parse_object(values))))
     except (argparse.ArgumentError, TypeError, ValueError) as error:
         raise refusal(source, error, parser) from None
     try:

@@ -109,8 +109,10 @@ def test_images_are_kept_with_what_made_them(folder, tmp_path):
 
 
 def test_a_model_of_many_accelerations_is_measured_at_one_that_is_named(folder):
-    variety = Augmentation(acceleration=(2, 3), calibration=(4, 4), coils=(2, 2))
-    data = DataConfig(dataset="acdc", protocol="raw", mask="random", combine="sense", size=(32, 32), variety=variety)
+    augmentation = Augmentation(acceleration=(2, 3), calibration=(4, 4), coils=(2, 2))
+    data = DataConfig(
+        dataset="acdc", protocol="raw", mask="random", combine="sense", size=(32, 32), augmentation=augmentation
+    )
     network = replace(MODELS["so_mamba"].config, groups=1, units=1)
     recipe = {"model": "so_mamba", "network": to_plain(network), "data": to_plain(data), "seed": 3}
     config = {"recipe": recipe, "protocol": "raw", "step": 1, "steps_per_epoch": 1}

@@ -153,8 +153,8 @@ def test_torchrun_takes_no_option_of_ours_for_its_own(capsys):
 
 
 def test_a_dry_run_does_not_name_one_mask_where_many_are_drawn():
-    variety = Augmentation(acceleration=(3, 8))
-    brain = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", variety=variety)
+    augmentation = Augmentation(acceleration=(3, 8))
+    brain = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", augmentation=augmentation)
     drawn = DataConfig(dataset="m4raw", protocol="raw", acceleration=6)
     assert train._masks(brain) == "equispaced and random masks drawn for every slice, x3 to x8"
     assert train._masks(drawn) == f"{drawn.mask_kind} masks drawn for every slice, x6"

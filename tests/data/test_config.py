@@ -31,8 +31,11 @@ def test_the_defaults_are_the_papers_for_acdc():
             "Maps are estimated from fully acquired central columns",
         ),
         ({"n_coils": 0}, "n_coils=0 must lie between 1 and 1024"),
-        ({"variety": Augmentation()}, "variety belongs to protocol 'raw'"),
-        ({"dataset": "m4raw", "protocol": "raw", "variety": Augmentation()}, "variety belongs to protocol 'raw'"),
+        ({"augmentation": Augmentation()}, "augmentation belongs to protocol 'raw'"),
+        (
+            {"dataset": "m4raw", "protocol": "raw", "augmentation": Augmentation()},
+            "augmentation belongs to protocol 'raw'",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(wrong, message):
@@ -70,20 +73,27 @@ def test_raw_kspace_keeps_its_size_unless_told_otherwise():
     assert DataConfig(dataset="fastmri").target_size == (320, 320)
 
 
-def test_variety_is_recorded_and_does_not_touch_prepared_slices():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", combine="coils", variety=Augmentation(coils=(2, 3)))
-    assert config.preparation() == replace(config, variety=None).preparation()
-    assert json.loads(json.dumps(config.facts()))["variety"]["coils"] == [2, 3]
-    assert DataConfig().facts()["variety"] is None
+def test_augmentation_is_recorded_and_does_not_touch_prepared_slices():
+    config = DataConfig(dataset="brain_t1w", protocol="raw", combine="coils", augmentation=Augmentation(coils=(2, 3)))
+    assert config.preparation() == replace(config, augmentation=None).preparation()
+    assert json.loads(json.dumps(config.facts()))["augmentation"]["coils"] == [2, 3]
+    assert DataConfig().facts()["augmentation"] is None
 
 
-def test_one_acceleration_may_be_asked_of_a_variety():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Augmentation()).accelerated(5)
-    assert (config.acceleration, config.variety.acceleration) == (5, (5, 5))
+def test_one_acceleration_may_be_asked_of_an_augmentation():
+    config = DataConfig(dataset="brain_t1w", protocol="raw", augmentation=Augmentation()).accelerated(5)
+    assert (config.acceleration, config.augmentation.acceleration) == (5, (5, 5))
     assert DataConfig().accelerated(8).acceleration == 8
 
 
-def test_a_variety_goes_through_plain_values_and_back():
-    config = DataConfig(dataset="brain_t1w", protocol="raw", variety=Augmentation(masks=("random",), snr=(30, 40)))
+def test_an_augmentation_goes_through_plain_values_and_back():
+    config = DataConfig(dataset="brain_t1w", protocol="raw", augmentation=Augmentation(masks=("random",), snr=(30, 40)))
     assert from_plain(DataConfig(), to_plain(config), source="here") == config
     assert from_plain(DataConfig(), {}, source="here") == DataConfig()
+
+
+def test_an_augmentation_is_read_by_its_old_name():
+    table = {"dataset": "brain_t1w", "protocol": "raw", "variety": {"coils": [2, 3]}}
+    assert from_plain(DataConfig(), table, source="here").augmentation == Augmentation(coils=(2, 3))
+    with pytest.raises(ConfigError, match="the old and the new name of one field"):
+        from_plain(DataConfig(), table | {"augmentation": None}, source="here")

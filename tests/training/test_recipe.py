@@ -42,20 +42,28 @@ def test_the_recipe_for_raw_scans_is_compact_and_as_varied_as_promised():
     (path,) = (path for path in SHIPPED if path.stem == "brain_raw")
     recipe = read_recipe(path)
     assert (recipe.data.dataset, recipe.data.protocol, recipe.data.combine) == ("brain_t1w", "raw", "sense")
-    variety = recipe.data.variety
-    assert (variety.masks, variety.acceleration, variety.calibration) == (("equispaced", "random"), (3, 8), (16, 32))
+    drawn = recipe.data.augmentation
+    assert (drawn.masks, drawn.acceleration, drawn.calibration) == (("equispaced", "random"), (3, 8), (16, 32))
     assert 0.3e6 < sum(p.numel() for p in build_model(recipe).parameters()) < 0.6e6
     assert recipe_from_plain(recorded(recipe), source="here") == replace(
         recipe, data=replace(recipe.data, path="data/acdc")
     )
 
 
+def test_a_recipe_is_read_by_the_old_names_of_its_fields(tmp_path):
+    (path,) = (path for path in SHIPPED if path.stem == "brain_raw")
+    old = tmp_path / "old.yaml"
+    old.write_text(path.read_text().replace("augmentation:", "variety:"))
+    assert "variety" in old.read_text()
+    assert read_recipe(old) == read_recipe(path)
+
+
 def test_the_second_recipe_for_raw_scans_learns_from_estimated_maps_of_whole_heads():
     (path,) = (path for path in SHIPPED if path.stem == "brain_raw_2")
     recipe = read_recipe(path)
-    variety = recipe.data.variety
-    assert (recipe.data.dataset, variety.maps, variety.compressed) == ("heads_and_brains", "estimated", 12)
-    assert (variety.acceleration, variety.calibration, variety.coils) == ((2, 10), (12, 32), (4, 32))
+    augmentation = recipe.data.augmentation
+    assert (recipe.data.dataset, augmentation.maps, augmentation.compressed) == ("heads_and_brains", "estimated", 12)
+    assert (augmentation.acceleration, augmentation.calibration, augmentation.coils) == ((2, 10), (12, 32), (4, 32))
     assert recipe.network.routes.residency
     assert 4 * sum(p.numel() for p in build_model(recipe).parameters()) < 12e6
     assert recipe_from_plain(recorded(recipe), source="here") == replace(

@@ -27,8 +27,8 @@ def _data_config(trained: Trained, options: Namespace) -> DataConfig:
         config = DataConfig(dataset=options.dataset, protocol=options.protocol or "magnitude")
     if options.acceleration is not None:
         config = config.accelerated(options.acceleration)
-    elif config.variety is not None:
-        low, high = config.variety.acceleration
+    elif config.augmentation is not None:
+        low, high = config.augmentation.acceleration
         raise ConfigError(
             f"{options.checkpoint} was trained for accelerations from {low:g} to {high:g}: say at which one to measure "
             "it, such as --acceleration 4."

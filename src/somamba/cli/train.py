@@ -126,9 +126,9 @@ def describe(recipe: Recipe) -> str:
 
 def _masks(data: DataConfig) -> str:
     """Which masks measure the slices."""
-    if data.variety is not None:
-        low, high = data.variety.acceleration
-        return f"{' and '.join(data.variety.masks)} masks drawn for every slice, x{low:g} to x{high:g}"
+    if data.augmentation is not None:
+        low, high = data.augmentation.acceleration
+        return f"{' and '.join(data.augmentation.masks)} masks drawn for every slice, x{low:g} to x{high:g}"
     if data.draws_masks:
         return f"{data.mask_kind} masks drawn for every slice, x{data.acceleration:g}"
     return f"{data.mask_kind} mask, x{data.acceleration:g}"

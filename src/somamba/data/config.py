@@ -1,9 +1,10 @@
 """What is measured, on which data, how: the part of a recipe that concerns data."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from somamba.data.catalog import DATASETS, Dataset
 from somamba.data.simulation.augmentation_config import Augmentation
@@ -16,6 +17,8 @@ from somamba.physics.masks import CENTER_SHARE, MASKS
 @dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """One dataset under one protocol. Defaults are the paper's for ACDC at fourfold acceleration."""
+
+    OLD_NAMES: ClassVar[Mapping[str, str]] = {"variety": "augmentation"}
 
     dataset: str = "acdc"
     """Name in the catalogue (`somamba data --help` lists them)."""
@@ -46,7 +49,7 @@ class DataConfig:
     """``raw`` only: add complex noise; the 99th percentile of the image over the standard deviation of either part."""
     phase_axis: Literal["x", "y"] = "x"
     """``raw`` only: the axis of k-space that was phase encoded; column masks undersample x, so ``y`` swaps the two."""
-    variety: Augmentation | None = None
+    augmentation: Augmentation | None = None
     """``raw`` on magnitude images only: draw masks, acceleration, coils, noise and anatomy within bounds, and do not
     take them from the fields above."""
     cache: str | None = None
@@ -75,9 +78,9 @@ class DataConfig:
                 f"Masks of kind {self.mask_kind!r} are the same for every seed, so they cannot be drawn per slice. "
                 f"Set masks: fixed, or choose mask: {' or '.join(DRAWN)}."
             )
-        if self.variety is not None and (self.protocol == "magnitude" or self.entry.kspace):
+        if self.augmentation is not None and (self.protocol == "magnitude" or self.entry.kspace):
             raise ConfigError(
-                "variety belongs to protocol 'raw' on a dataset of magnitude images: a measured scan has its own "
+                "augmentation belongs to protocol 'raw' on a dataset of magnitude images: a measured scan has its own "
                 "coils and noise. Leave it out, or choose another dataset."
             )
         if self.combine == "sense" and self.entry.kspace and self.mask_kind not in DRAWN:
@@ -118,8 +121,8 @@ class DataConfig:
 
     def accelerated(self, acceleration: float | int) -> "DataConfig":
         """Return this protocol at one acceleration, in place of whatever was drawn before."""
-        variety = self.variety and replace(self.variety, acceleration=(acceleration, acceleration))
-        return replace(self, acceleration=acceleration, variety=variety)
+        augmentation = self.augmentation and replace(self.augmentation, acceleration=(acceleration, acceleration))
+        return replace(self, acceleration=acceleration, augmentation=augmentation)
 
     def preparation(self) -> dict[str, Any]:
         """What decides the prepared slices; masks, noise and simulated coils come later and cost little."""
@@ -147,7 +150,7 @@ class DataConfig:
             "n_coils": self.n_coils,
             "snr": self.snr,
             "seed": self.seed,
-            "variety": None if self.variety is None else asdict(self.variety),
+            "augmentation": None if self.augmentation is None else asdict(self.augmentation),
         }
 
 

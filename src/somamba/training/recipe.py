@@ -182,7 +182,7 @@ class Recipe:
                 f"{self.optimiser.decay_epochs:g} together are longer than epochs={self.epochs}."
             )
         if (self.mirror or self.turn) and self.data.protocol != "magnitude":
-            raise ConfigError("mirror and turn belong to protocol 'magnitude'; 'raw' has data.variety.anatomy.")
+            raise ConfigError("mirror and turn belong to protocol 'magnitude'; 'raw' has data.augmentation.anatomy.")
         if self.anneal is not None and self.minutes is not None:
             raise ConfigError("A run under a budget of minutes cannot be annealed: its rate follows the clock.")
 
@@ -212,9 +212,8 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
 
 
 def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """A table of a recipe with the fields of its network as they are named today."""
-    network = values.get("network")
-    return {**values, "network": modern(MODELS[model].config, network)} if isinstance(network, Mapping) else {**values}
+    """A table of a recipe with its fields as they are named today."""
+    return modern(Recipe(network=MODELS[model].config, model=model), values)
 
 
 def asked_model(path: Path, overrides: Sequence[str] = (), changes: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -245,6 +244,7 @@ def recipe_from_plain(values: Mapping[str, Any], overrides: Sequence[str] = (), 
 def _parsed(model: str, tables: Sequence[Mapping[str, Any]], overrides: Sequence[str], *, source: str) -> Recipe:
     """A recipe for one model from tables, of which later ones come first, and options, which come before all."""
     parser = recipe_parser(model)
+    tables = [_modern(table, model) for table in tables]
     for table in tables:
         # The parser would open a file that is named by ``config``, or by a text in the place of a table.
         check_tables(Recipe, {**table, "network": None}, source=source)
@@ -253,7 +253,7 @@ def _parsed(model: str, tables: Sequence[Mapping[str, Any]], overrides: Sequence
             raise ConfigError(f"{source}: There is no field 'config'.")
     if any(word.partition("=")[0] == "--config" for word in overrides):
         raise ConfigError(f"{source}: There is no option --config; the recipe is the first argument.")
-    layers = [yaml.safe_dump(_modern(table, model)) for table in tables if table]
+    layers = [yaml.safe_dump(table) for table in tables if table]
     arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
     try:
         values = vars(parser.instantiate(parser.parse_args(arguments)))

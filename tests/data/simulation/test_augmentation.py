@@ -15,7 +15,7 @@ from somamba.data.simulation.seeds import Draw
 from somamba.physics.coils import root_sum_of_squares
 
 BOUNDS = Augmentation(acceleration=(2, 4), calibration=(4, 8), coils=(2, 5), snr=(20, 200))
-CONFIG = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", size=(48, 40), variety=BOUNDS)
+CONFIG = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", size=(48, 40), augmentation=BOUNDS)
 Y, X = np.meshgrid(np.linspace(-1, 1, 48), np.linspace(-1, 1, 40), indexing="ij")
 IMAGE = np.where(Y**2 + X**2 < 0.4, 700 + 200 * np.cos(8 * X), 0).astype(np.float32)
 DRAWS = [Draw(seed=0, epoch=epoch, case_id="sub-01", slice=number) for epoch in range(4) for number in range(10)]
@@ -51,7 +51,7 @@ def _same(one, other):
 def test_without_undersampling_the_operator_gives_the_target_back_but_for_noise():
     bounds = replace(BOUNDS, acceleration=(1, 1), masks=("random",), snr=(1e5, 1e5))
     for draw in DRAWS[:4]:
-        batch = collate([measure(IMAGE, replace(CONFIG, variety=bounds), draw)])
+        batch = collate([measure(IMAGE, replace(CONFIG, augmentation=bounds), draw)])
         assert batch.mask.all()
         image = root_sum_of_squares(batch.A.adjoint(batch.y))
         seen = batch.A.factors[-1].maps.abs().sum(dim=1, keepdim=True) > 0
@@ -75,7 +75,7 @@ def test_only_measured_columns_hold_samples():
 def test_noise_has_the_drawn_ratio():
     bounds = replace(BOUNDS, acceleration=(1, 1), masks=("random",), snr=(30, 30), coils=(4, 4))
     noisy, quiet = (
-        measure(IMAGE, replace(CONFIG, variety=replace(bounds, snr=(snr, snr))), DRAWS[0]) for snr in (30, 1e6)
+        measure(IMAGE, replace(CONFIG, augmentation=replace(bounds, snr=(snr, snr))), DRAWS[0]) for snr in (30, 1e6)
     )
     noise = noisy.kspace * noisy.scale - quiet.kspace * quiet.scale
     expected = np.quantile(quiet.target.numpy() * quiet.scale, 0.99) / 30
@@ -83,7 +83,7 @@ def test_noise_has_the_drawn_ratio():
 
 
 def test_without_anatomy_the_target_is_the_image():
-    config = replace(CONFIG, variety=replace(BOUNDS, anatomy=False))
+    config = replace(CONFIG, augmentation=replace(BOUNDS, anatomy=False))
     sample = measure(IMAGE, config, DRAWS[0])
     torch.testing.assert_close(sample.target[0] * sample.scale, torch.from_numpy(IMAGE), rtol=1e-4, atol=1e-2)
 

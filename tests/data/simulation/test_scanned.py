@@ -25,14 +25,14 @@ BOUNDS = Augmentation(
     size=(64, 96),
     snr=(50, 200),
 )
-CONFIG = DataConfig(dataset="heads", protocol="raw", combine="sense", variety=BOUNDS)
+CONFIG = DataConfig(dataset="heads", protocol="raw", combine="sense", augmentation=BOUNDS)
 Y, X = np.meshgrid(np.linspace(-1, 1, 110), np.linspace(-1, 1, 90), indexing="ij")
 IMAGE = np.where(Y**2 + X**2 < 0.7, 700 + 200 * np.cos(8 * X) * np.sin(9 * Y), 0).astype(np.float32)
 DRAWS = [Draw(seed=0, epoch=epoch, case_id="head", slice=number) for epoch in range(3) for number in range(8)]
 
 
 def with_bounds(**changes):
-    return replace(CONFIG, variety=replace(BOUNDS, **changes))
+    return replace(CONFIG, augmentation=replace(BOUNDS, **changes))
 
 
 def test_sizes_coils_and_lines_are_within_their_bounds():
@@ -149,11 +149,11 @@ def test_an_image_of_one_bright_pixel_is_refused_by_name():
 
 
 def test_bounds_that_cannot_be_are_refused():
-    with pytest.raises(ConfigError, match=r"variety.padded=2"):
+    with pytest.raises(ConfigError, match=r"augmentation.padded=2"):
         replace(BOUNDS, padded=2)
-    with pytest.raises(ConfigError, match=r"variety.size"):
+    with pytest.raises(ConfigError, match=r"augmentation.size"):
         replace(BOUNDS, size=(96, 64))
-    with pytest.raises(ConfigError, match=r"variety.compressed=0"):
+    with pytest.raises(ConfigError, match=r"augmentation.compressed=0"):
         replace(BOUNDS, compressed=0)
 
 

@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import LeftOut
-from somamba.files.reading import Volume
 from somamba.errors import DataError
 from somamba.extras import require
-from somamba.files.reading import FileInfo
 from somamba.files.dicom import is_dicom
-from somamba.files.reading import inspect, read
+from somamba.files.reading import FileInfo, Volume, inspect, read
 
 
 @dataclass(frozen=True)

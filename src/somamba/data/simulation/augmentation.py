@@ -18,18 +18,18 @@ from somamba.physics.encoding import Coils, Fourier, Sampling
 from somamba.physics.scale import brightness, zero_filled_scale
 
 
-def varied(values: NDArray[Any], config: DataConfig, variety: Augmentation, draw: Draw) -> Sample:
+def varied(values: NDArray[Any], config: DataConfig, augmentation: Augmentation, draw: Draw) -> Sample:
     """Draw a scan of one magnitude image and measure it."""
     image = torch.from_numpy(np.array(values, dtype=np.float32))
     shape = (image.shape[0], image.shape[1])
-    config = drawn_config(config, variety, shape[1], draw)
+    config = drawn_config(config, augmentation, shape[1], draw)
     anatomy = Anatomy(image.to(torch.complex64), torch.ones(shape, dtype=torch.bool))
-    if variety.anatomy:
-        anatomy = vary(image, seed=draw.of("anatomy"), scalp=variety.scalp)
+    if augmentation.anatomy:
+        anatomy = vary(image, seed=draw.of("anatomy"), scalp=augmentation.scalp)
     coils = varied_coils(config.n_coils, shape, seed=draw.of("coils"))
     norm = (coils.real.square() + coils.imag.square()).sum(dim=0).sqrt()
     x = anatomy.image * smooth_phase(shape, seed=draw.of("phase"))
-    if variety.anatomy:
+    if augmentation.anatomy:
         # Maps have unit norm over the coils, as estimated ones do; so the shading by the coils is part of the image.
         x = x * (norm / norm.max()) ** generator(draw.of("shading")).uniform(0, 0.7)
     # Estimated maps are zero where there is no object.
@@ -56,18 +56,18 @@ def varied(values: NDArray[Any], config: DataConfig, variety: Augmentation, draw
     )
 
 
-def drawn_config(config: DataConfig, variety: Augmentation, width: int, draw: Draw) -> DataConfig:
+def drawn_config(config: DataConfig, augmentation: Augmentation, width: int, draw: Draw) -> DataConfig:
     """The configuration of one slice of so many columns: a number within every bound."""
-    numbers = generator(draw.of("variety"))
-    acceleration = float(numbers.uniform(*variety.acceleration))
-    lines = min(int(numbers.integers(*variety.calibration, endpoint=True)), int(width / acceleration / 2))
+    numbers = generator(draw.of("variety"))  # the stream keeps its old name, and every scan its numbers
+    acceleration = float(numbers.uniform(*augmentation.acceleration))
+    lines = min(int(numbers.integers(*augmentation.calibration, endpoint=True)), int(width / acceleration / 2))
     return replace(
         config,
-        mask=variety.masks[numbers.integers(len(variety.masks))],
+        mask=augmentation.masks[numbers.integers(len(augmentation.masks))],
         masks="drawn",
         acceleration=acceleration,
         mask_options={"center_fraction": lines / width},
-        n_coils=int(numbers.integers(*variety.coils, endpoint=True)),
-        snr=math.exp(numbers.uniform(*np.log(variety.snr))),
-        variety=None,
+        n_coils=int(numbers.integers(*augmentation.coils, endpoint=True)),
+        snr=math.exp(numbers.uniform(*np.log(augmentation.snr))),
+        augmentation=None,
     )

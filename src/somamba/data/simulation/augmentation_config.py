@@ -40,15 +40,17 @@ class Augmentation:
     def __post_init__(self) -> None:
         check_words(self)
         if not self.masks:
-            raise ConfigError("variety.masks is empty; name equispaced, random or both.")
+            raise ConfigError("augmentation.masks is empty; name equispaced, random or both.")
         for name, smallest in {"acceleration": 1, "calibration": 1, "coils": 1, "snr": 1e-6, "size": 32}.items():
             low, high = getattr(self, name)
             if not smallest <= low <= high:
-                raise ConfigError(f"variety.{name}=({low}, {high}) must rise, from {smallest:g} at least.")
+                raise ConfigError(f"augmentation.{name}=({low}, {high}) must rise, from {smallest:g} at least.")
         for name in ("scalp", "padded", "folded"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"variety.{name}={getattr(self, name)} is a share of the slices, 0 to 1.")
-        check_between(self, "variety.", acceleration=(1, 1024), coils=(1, 1024), size=(32, 4096), compressed=(1, 1024))
-        check_between(self, "variety.", calibration=(1, 4096), snr=(1e-6, 1e12))
+                raise ConfigError(f"augmentation.{name}={getattr(self, name)} is a share of the slices, 0 to 1.")
+        check_between(
+            self, "augmentation.", acceleration=(1, 1024), coils=(1, 1024), size=(32, 4096), compressed=(1, 1024)
+        )
+        check_between(self, "augmentation.", calibration=(1, 4096), snr=(1e-6, 1e12))
         if self.compressed < 1:
-            raise ConfigError(f"variety.compressed={self.compressed}; at least 1 coil remains.")
+            raise ConfigError(f"augmentation.compressed={self.compressed}; at least 1 coil remains.")

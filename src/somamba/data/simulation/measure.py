@@ -40,9 +40,9 @@ def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
 
 def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
     """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image."""
-    if config.variety is not None:
-        draw_scan = varied if config.variety.maps == "true" else scanned
-        return draw_scan(values, config, config.variety, draw)
+    if config.augmentation is not None:
+        draw_scan = varied if config.augmentation.maps == "true" else scanned
+        return draw_scan(values, config, config.augmentation, draw)
     full, maps, target = _measured(values, config) if values.ndim == 3 else _simulated(values, config, draw)
     # Columns a scanner never acquired count as such: they are no measurements of zero.
     acquired = (full != 0).any(dim=0).any(dim=0)

@@ -55,13 +55,13 @@ class Whole:
     """What the scanner can acquire; the rest of k-space is zero."""
 
 
-def scanned(values: NDArray[Any], config: DataConfig, variety: Augmentation, draw: Draw) -> Sample:
+def scanned(values: NDArray[Any], config: DataConfig, augmentation: Augmentation, draw: Draw) -> Sample:
     """Draw a scan of one magnitude image, measure it, and estimate its coil maps.
 
     Args:
         values: The image.
         config: Dataset and protocol.
-        variety: Bounds of what is drawn.
+        augmentation: Bounds of what is drawn.
         draw: Names everything that is drawn.
 
     Raises:
@@ -70,7 +70,7 @@ def scanned(values: NDArray[Any], config: DataConfig, variety: Augmentation, dra
     image = torch.from_numpy(np.array(values, dtype=np.float32))
     for attempt in range(ATTEMPTS):
         # Another attempt has other names for all of its draws.
-        sample = _attempt(image, config, variety, draw if attempt == 0 else replace(draw, epoch=-attempt - 1))
+        sample = _attempt(image, config, augmentation, draw if attempt == 0 else replace(draw, epoch=-attempt - 1))
         if sample is not None:
             return replace(sample, case_id=draw.case_id, slice=draw.slice)
     raise DataError(
@@ -78,14 +78,14 @@ def scanned(values: NDArray[Any], config: DataConfig, variety: Augmentation, dra
     )
 
 
-def _attempt(image: Tensor, config: DataConfig, variety: Augmentation, draw: Draw) -> Sample | None:
+def _attempt(image: Tensor, config: DataConfig, augmentation: Augmentation, draw: Draw) -> Sample | None:
     numbers = generator(draw.of("scan"))
-    rows, columns = (MULTIPLE * round(numbers.uniform(*variety.size) / MULTIPLE) for _ in range(2))
-    config = scan_config(config, variety, columns, numbers)
-    whole = whole_scan(image, (rows, columns), config, variety, draw)
+    rows, columns = (MULTIPLE * round(numbers.uniform(*augmentation.size) / MULTIPLE) for _ in range(2))
+    config = scan_config(config, augmentation, columns, numbers)
+    whole = whole_scan(image, (rows, columns), config, augmentation, draw)
     # Rows that a readout never reaches count as measured zeros, as at inference; columns count as not acquired.
     mask = mask_for((rows, columns), config, draw).tensor()[0] & whole.acquired.any(dim=0)
-    full, measured = _compressed(whole, mask, config, variety, draw)
+    full, measured = _compressed(whole, mask, config, augmentation, draw)
     maps = coarse_espirit(measured[None], calibration_width=CALIBRATION)
     target = combine(ifft2c(full)[None], maps)[0].abs()
     scale = zero_filled_scale(measured[None], encoding(mask[None], maps))
@@ -102,43 +102,45 @@ def _attempt(image: Tensor, config: DataConfig, variety: Augmentation, draw: Dra
     )
 
 
-def scan_config(config: DataConfig, variety: Augmentation, width: int, numbers: np.random.Generator) -> DataConfig:
+def scan_config(config: DataConfig, augmentation: Augmentation, width: int, numbers: np.random.Generator) -> DataConfig:
     """The configuration of one scan of so many columns; accelerations are equally likely on a logarithmic scale."""
-    acceleration = math.exp(numbers.uniform(*np.log(variety.acceleration)))
+    acceleration = math.exp(numbers.uniform(*np.log(augmentation.acceleration)))
     most = int(MOST_OF_ALL * width / acceleration)
-    lines = max(FEWEST_LINES, min(int(numbers.integers(*variety.calibration, endpoint=True)), most))
+    lines = max(FEWEST_LINES, min(int(numbers.integers(*augmentation.calibration, endpoint=True)), most))
     return replace(
         config,
-        mask=variety.masks[numbers.integers(len(variety.masks))],
+        mask=augmentation.masks[numbers.integers(len(augmentation.masks))],
         masks="drawn",
         acceleration=acceleration,
         mask_options={"center_fraction": lines / width},
-        n_coils=int(numbers.integers(*variety.coils, endpoint=True)),
-        snr=math.exp(numbers.uniform(*np.log(variety.snr))),
-        variety=None,
+        n_coils=int(numbers.integers(*augmentation.coils, endpoint=True)),
+        snr=math.exp(numbers.uniform(*np.log(augmentation.snr))),
+        augmentation=None,
     )
 
 
-def whole_scan(image: Tensor, shape: tuple[int, int], config: DataConfig, variety: Augmentation, draw: Draw) -> Whole:
+def whole_scan(
+    image: Tensor, shape: tuple[int, int], config: DataConfig, augmentation: Augmentation, draw: Draw
+) -> Whole:
     """Put the object into the scanner and acquire all of k-space, without noise.
 
     Args:
         image: A magnitude image of any size.
         shape: Rows and columns of the scan.
         config: The number of coils, and the dataset, which knows whether the image shows a brain without its head.
-        variety: How often k-space is padded, the object folds over, and a brain gets a head.
+        augmentation: How often k-space is padded, the object folds over, and a brain gets a head.
         draw: Names everything that is drawn.
     """
     numbers = generator(draw.of("anatomy"))
     stripped = config.entry.stripped(draw.case_id)
-    folds = numbers.uniform() < variety.folded
+    folds = numbers.uniform() < augmentation.folded
     width = 2 * round(WIDER * shape[1] / 2) if folds else shape[1]
     fill = numbers.uniform((0.7, 0.7), (1.02, 0.95)) * (0.8 if stripped else 1.0)
     if folds:
         fill[1] = numbers.uniform(1.1, 1.4) / WIDER
     view = View((shape[0], width), (float(fill[0]), float(fill[1])))
-    if variety.anatomy:
-        fine = dressed(placed(image, view, numbers), numbers, stripped=stripped, scalp=variety.scalp)
+    if augmentation.anatomy:
+        fine = dressed(placed(image, view, numbers), numbers, stripped=stripped, scalp=augmentation.scalp)
     else:
         fine = placed(image, view, numbers).to(torch.complex64)
     fine = fine * smooth_phase((fine.shape[0], fine.shape[1]), seed=draw.of("phase"))
@@ -150,7 +152,7 @@ def whole_scan(image: Tensor, shape: tuple[int, int], config: DataConfig, variet
     if folds:
         images = folded(images, shape[1])
     acquired = torch.ones(shape, dtype=torch.bool)
-    if numbers.uniform() < variety.padded:
+    if numbers.uniform() < augmentation.padded:
         acquired = partly(shape, numbers)
     return Whole(torch.where(acquired, fft2c(images), 0), acquired)
 
@@ -184,7 +186,7 @@ def partly(shape: tuple[int, int], numbers: np.random.Generator) -> Bool[Tensor,
 
 
 def _compressed(
-    whole: Whole, mask: Bool[Tensor, "1 1 x"], config: DataConfig, variety: Augmentation, draw: Draw
+    whole: Whole, mask: Bool[Tensor, "1 1 x"], config: DataConfig, augmentation: Augmentation, draw: Draw
 ) -> tuple[CoilImages, CoilImages]:
     """The whole scan and the measured samples with their noise, of as many coils as are kept."""
     n_coils, height, width = whole.kspace.shape
@@ -194,9 +196,9 @@ def _compressed(
     noise = complex_noise((n_coils, height, int(columns.sum())), deviation, seed=draw.of("noise"))
     measured = torch.zeros_like(whole.kspace)
     measured[..., columns] = (whole.kspace[..., columns] + noise) * whole.acquired[:, columns]
-    if n_coils <= variety.compressed:
+    if n_coils <= augmentation.compressed:
         return whole.kspace, measured
     lines = round(config.center_fraction * width)
     start = (width - lines + 1) // 2
-    matrix, _ = compression_matrix(measured[..., start : start + lines], variety.compressed)
+    matrix, _ = compression_matrix(measured[..., start : start + lines], augmentation.compressed)
     return compress(matrix, whole.kspace), compress(matrix, measured)
