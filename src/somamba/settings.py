@@ -44,7 +44,14 @@ def refusal(source: object, error: Exception, parser: ArgumentParser) -> ConfigE
 
 
 def add_config(parser: ArgumentParser, default: Any, name: str | None = None, *, skip: Set[str] = frozenset()) -> None:
-    """Give a parser an option for every field of a config, nested ones dotted, with the values of ``default``."""
+    """Give a parser an option for every field of a config, nested ones dotted, with the values of ``default``.
+
+    Args:
+        parser: The parser.
+        default: The config whose fields become options.
+        name: The name before the dot; None for none.
+        skip: Fields that get no option.
+    """
     parser.add_class_arguments(type(default), name, skip=set(skip))
     prefix = f"{name}." if name else ""
     parser.set_defaults({f"{prefix}{key}": value for key, value in flat(to_plain(default)).items()})

@@ -30,7 +30,7 @@ from somamba.evaluation.trace import ScanTrace, record_scans
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import build
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 from somamba.results.leakage import by_cutoff
 from somamba.results.setting import Provenance, Setting, Subject
 from somamba.runtime.processes import Processes

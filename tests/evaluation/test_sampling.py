@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from somamba.evaluation.sampling import over_slices, sampled
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 
 ODD = torch.arange(24).reshape(4, 6) % 2 == 1
 FEW = torch.arange(24).reshape(4, 6) % 6 == 0

@@ -19,7 +19,13 @@ def seed_of(*parts: str | int) -> int:
 
 
 def epoch_order(n: int, *, seed: int, epoch: int) -> NDArray[np.int64]:
-    """A permutation of ``range(n)`` for one epoch; resuming needs no state beyond the epoch and the step."""
+    """A permutation of ``range(n)`` for one epoch; resuming needs no state beyond the epoch and the step.
+
+    Args:
+        n: The number of slices.
+        seed: The seed of the order.
+        epoch: The epoch.
+    """
     draws = np.random.Philox(key=seed_of("order", seed, epoch)).random_raw(n)
     return np.argsort(draws, kind="stable").astype(np.int64)
 
@@ -44,7 +50,13 @@ def training_batches(
 
 
 def evaluation_shard(n: int, *, rank: int = 0, world: int = 1) -> Sequence[int]:
-    """The slices one rank evaluates: every slice exactly once over all ranks, none twice to fill up."""
+    """The slices one rank evaluates: every slice exactly once over all ranks, none twice to fill up.
+
+    Args:
+        n: The number of slices.
+        rank: The number of this process.
+        world: The number of processes.
+    """
     _check_rank(rank, world)
     return range(n * rank // world, n * (rank + 1) // world)
 

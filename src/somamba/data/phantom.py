@@ -92,7 +92,13 @@ def write_phantom(
 
 
 def ellipses(slices: int, shape: tuple[int, int], *, seed: int) -> NDArray[np.float32]:
-    """A body with some organs, slightly different from slice to slice; whole numbers up to 1000."""
+    """A body with some organs, slightly different from slice to slice; whole numbers up to 1000.
+
+    Args:
+        slices: The number of slices.
+        shape: Rows and columns of each.
+        seed: The seed of the organs.
+    """
     draw = generator(seed)
     y, x = np.meshgrid(*(np.linspace(-1, 1, size) for size in shape), indexing="ij")
     volume = np.where((y / 0.9) ** 2 + (x / 0.75) ** 2 < 1, 200.0, 0.0)[None].repeat(slices, axis=0)

@@ -39,7 +39,13 @@ class Prepared:
 
 
 def prepare(case: Case, config: DataConfig, only: int | None = None) -> Prepared:
-    """Read the valid slices of a case, or one of them, and bring them into the form of the protocol."""
+    """Read the valid slices of a case, or one of them, and bring them into the form of the protocol.
+
+    Args:
+        case: The case.
+        config: Protocol and size.
+        only: The number of the only slice that is wanted; None for all valid ones.
+    """
     valid = config.entry.slices.of(len(case))
     if not valid:
         raise DataError(
@@ -69,13 +75,25 @@ def prepare(case: Case, config: DataConfig, only: int | None = None) -> Prepared
 
 
 def magnitude(case: Case, config: DataConfig, valid: range) -> Numbered:
-    """The lineage's preparation: magnitude, size, per-slice minimum and maximum."""
+    """The lineage's preparation: magnitude, size, per-slice minimum and maximum.
+
+    Args:
+        case: The case.
+        config: The size of the images.
+        valid: The numbers of the slices.
+    """
     for number, image in _images(case, valid):
         yield number, unit_range(fit(image, config.target_size, how=config.entry.fit))
 
 
 def raw(case: Case, config: DataConfig, valid: range) -> Numbered:
-    """Measured k-space where there is any; else images, for which coils are simulated when they are measured."""
+    """Measured k-space where there is any; else images, for which coils are simulated when they are measured.
+
+    Args:
+        case: The case.
+        config: The size, and whether maps are estimated.
+        valid: The numbers of the slices.
+    """
     if case.kspace is None:
         for number, image in _images(case, valid):
             image = fit(image, config.target_size, how=config.entry.fit)
@@ -98,7 +116,13 @@ PREPARE: Registry[Callable[[Case, DataConfig, range], Numbered]] = Registry(
 
 
 def fit(image: Image, size: tuple[int, int] | None, *, how: str) -> Image:
-    """Bring an image to a size: cut out (or pad with zeros) around the centre, or interpolate."""
+    """Bring an image to a size: cut out (or pad with zeros) around the centre, or interpolate.
+
+    Args:
+        image: The image.
+        size: Rows and columns.
+        how: ``crop`` or ``resize``.
+    """
     if size is None or image.shape == size:
         return image
     if how == "resize":

@@ -27,7 +27,13 @@ Written out, so that a copy with some patients missing keeps the same split.
 
 
 def carve(subjects: Collection[str], fraction: float, dataset: str) -> frozenset[str]:
-    """The subjects that become validation: the share of them with the smallest SHA-256 of ``dataset/subject``."""
+    """The subjects that become validation: the share of them with the smallest SHA-256 of ``dataset/subject``.
+
+    Args:
+        subjects: Their names.
+        fraction: The share that becomes validation.
+        dataset: The name of the dataset.
+    """
     unique = sorted(set(subjects), key=lambda subject: hashlib.sha256(f"{dataset}/{subject}".encode()).hexdigest())
     count = min(len(unique) - 1, max(1, round(fraction * len(unique))))
     return frozenset(unique[: max(0, count)])

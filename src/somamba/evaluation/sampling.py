@@ -8,7 +8,7 @@ import hashlib
 from jaxtyping import Int64
 from torch import Tensor
 
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 from somamba.results.setting import Sampled
 
 FACTS = 3

@@ -57,7 +57,15 @@ def inspect_cfl(path: str) -> dict[str, Any]:
 
 
 def read_cfl(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read frames of the array."""
+    """Read frames of the array.
+
+    Args:
+        path: The .cfl file.
+        name: The name of its array.
+        start: The first frame.
+        stop: The frame after the last one.
+        allocate: Gives the memory for the answer.
+    """
     if name != "array":
         raise RefusedError(f"a .cfl file has one array, 'array', not {name!r}")
     layout = open_cfl(path)

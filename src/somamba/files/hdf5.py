@@ -85,7 +85,13 @@ class Contents:
 
 
 def read_text(stored: Any, name: str, read: Callable[[], Any] | None = None) -> Any:
-    """The value of a dataset or attribute that holds one text or number; its size is checked before it is read."""
+    """The value of a dataset or attribute that holds one text or number; its size is checked before it is read.
+
+    Args:
+        stored: The dataset or attribute.
+        name: Its name, for the message.
+        read: Reads its value; None if indexing does.
+    """
     if stored.shape not in ((), (1,)):
         raise RefusedError(f"{name!r} should be one text, it has shape {stored.shape}")
     is_text = h5py.check_string_dtype(stored.dtype) is not None
@@ -124,7 +130,15 @@ def check_links(file: h5py.File, name: str) -> None:
 
 
 def read_hdf5(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read rows of one dataset; of ISMRMRD acquisitions, the heads or the readouts."""
+    """Read rows of one dataset; of ISMRMRD acquisitions, the heads or the readouts.
+
+    Args:
+        path: The HDF5 file.
+        name: The name of the dataset.
+        start: The first row.
+        stop: The row after the last one.
+        allocate: Gives the memory for the answer.
+    """
     with h5py.File(path, "r", locking="best-effort") as file:
         if name.endswith("/head"):
             read_heads(hdf5_array(file, name.removesuffix("head") + "data"), start, stop, allocate)

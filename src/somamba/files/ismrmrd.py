@@ -45,7 +45,14 @@ def declared_heads(dataset: h5py.Dataset) -> dict[str, Any]:
 
 
 def read_heads(dataset: h5py.Dataset, start: int, stop: int, allocate: Allocate) -> None:
-    """Read heads as a table with `COLUMNS`; the samples are not touched."""
+    """Read heads as a table with `COLUMNS`; the samples are not touched.
+
+    Args:
+        dataset: The acquisitions.
+        start: The first one.
+        stop: The one after the last.
+        allocate: Gives the memory for the answer.
+    """
     check_rows((dataset.shape[0], len(COLUMNS)), FLOAT64.itemsize, start, stop)
     table = allocate((stop - start, len(COLUMNS)), FLOAT64)
     for first in range(start, stop, HEADS_AT_ONCE):
@@ -68,6 +75,12 @@ def read_readouts(dataset: h5py.Dataset, start: int, stop: int, allocate: Alloca
 
     What a head declares must be what is stored. The stored size is unknown until it is read, so the first readings are
     short: a file whose acquisitions are all far too large is refused at the first one.
+
+    Args:
+        dataset: The acquisitions.
+        start: The first one.
+        stop: The one after the last.
+        allocate: Gives the memory for the answer.
     """
     if h5py.check_vlen_dtype(dataset.dtype["data"]) != np.float32:
         raise RefusedError("its samples are not pairs of 32-bit floats")

@@ -54,7 +54,13 @@ class OpenNifti:
         return texts
 
     def read(self, start: int, stop: int, allocate: Allocate) -> None:
-        """Read slices as float32, axes reversed from NIfTI's ``(x, y, z)`` to ``(z, y, x)``."""
+        """Read slices as float32, axes reversed from NIfTI's ``(x, y, z)`` to ``(z, y, x)``.
+
+        Args:
+            start: The first slice.
+            stop: The slice after the last one.
+            allocate: Gives the memory for the answer.
+        """
         check_rows(self.shape[::-1], FLOAT32.itemsize, start, stop)
         images = allocate((stop - start, *self.shape[-2::-1]), FLOAT32)
         self._fill(images, start, ())
@@ -88,7 +94,15 @@ def inspect_nifti(path: str) -> dict[str, Any]:
 
 
 def read_nifti(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read slices of the one array."""
+    """Read slices of the one array.
+
+    Args:
+        path: The NIfTI file.
+        name: The name of its array.
+        start: The first slice.
+        stop: The slice after the last one.
+        allocate: Gives the memory for the answer.
+    """
     if name != "image":
         raise RefusedError(f"a NIfTI file has one array, 'image', not {name!r}")
     _opened(path).read(start, stop, allocate)

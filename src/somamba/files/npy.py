@@ -48,7 +48,15 @@ def inspect_npy(path: str) -> dict[str, Any]:
 
 
 def read_npy(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read rows of the array."""
+    """Read rows of the array.
+
+    Args:
+        path: The .npy file.
+        name: The name of its array.
+        start: The first row.
+        stop: The row after the last one.
+        allocate: Gives the memory for the answer.
+    """
     if name != "array":
         raise RefusedError(f"a .npy file has one array, 'array', not {name!r}")
     with open_regular(path) as stream:

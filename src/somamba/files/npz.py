@@ -47,7 +47,13 @@ def open_member(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def read_checked(archive: zipfile.ZipFile, name: str, stream: Any) -> Layout:
-    """Read the header of a member and compare what it declares with what the archive says of it."""
+    """Read the header of a member and compare what it declares with what the archive says of it.
+
+    Args:
+        archive: The archive.
+        name: The name of the member.
+        stream: The unpacked member, read from its beginning.
+    """
     layout, info = read_layout(stream), archive.getinfo(name)
     declared, unpacked = n_bytes(layout.shape, layout.dtype.itemsize), info.file_size - stream.tell()
     if declared > unpacked:
@@ -80,6 +86,14 @@ def inspect_npz(path: str) -> dict[str, Any]:
 
 
 def read_npz(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read rows of one member; what comes before them is unpacked and dropped, what comes after is not touched."""
+    """Read rows of one member; what comes before them is unpacked and dropped, what comes after is not touched.
+
+    Args:
+        path: The .npz file.
+        name: The name of the member.
+        start: The first row.
+        stop: The row after the last one.
+        allocate: Gives the memory for the answer.
+    """
     member = KEPT.get((*identity(path), name), lambda: Member(path, f"{name}.npy"))
     member.read((start, stop), allocate)

@@ -122,7 +122,13 @@ class Budget:
 
 
 def answer(request: Mapping[str, Any], handle: int, budget: Budget) -> dict[str, Any]:
-    """Do what was asked, or say what is wrong with the file."""
+    """Do what was asked, or say what is wrong with the file.
+
+    Args:
+        request: What the parent asks for.
+        handle: The file descriptor of the memory for arrays.
+        budget: What this process may use for one request.
+    """
     path = request["path"]
     try:
         if (known := format_of(path)) is None:

@@ -29,7 +29,13 @@ def allocate() -> int:
 
 
 def map_array(handle: int, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
-    """The memory as an array that can be written; it stays mapped as long as the array lives."""
+    """The memory as an array that can be written; it stays mapped as long as the array lives.
+
+    Args:
+        handle: The file descriptor of the memory.
+        shape: The shape of the array.
+        dtype: The type of its values.
+    """
     size = dtype.itemsize * int(np.prod(shape, dtype=object))
     if not 0 < size <= READ_BYTES:
         raise ValueError(f"an array of {size} bytes does not fit into {READ_BYTES}")
@@ -37,6 +43,12 @@ def map_array(handle: int, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> ND
 
 
 def taken_array(handle: int, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
-    """The array that the reading process left in the memory; small ones are copied, large ones stay where they are."""
+    """The array that the reading process left in the memory; small ones are copied, large ones stay where they are.
+
+    Args:
+        handle: The file descriptor of the memory.
+        shape: The shape of the array.
+        dtype: The type of its values.
+    """
     array = map_array(handle, shape, dtype)
     return array.copy() if array.nbytes <= COPIED_BYTES else array

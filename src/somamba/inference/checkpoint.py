@@ -124,7 +124,13 @@ def declared_weights(folder: Path) -> dict[str, DeclaredTensor]:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str) -> None:
-    """Copy weights into a model, after name, shape and dtype of every one of them have been compared."""
+    """Copy weights into a model, after name, shape and dtype of every one of them have been compared.
+
+    Args:
+        model: The model.
+        weights: Its weights by name.
+        source: Where they come from, for the message.
+    """
     own = model.state_dict()
     wrong = [f"{name} is missing" for name in own if name not in weights]
     wrong += [f"{name} is not part of the model" for name in weights if name not in own]

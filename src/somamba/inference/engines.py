@@ -31,7 +31,13 @@ DOOR_SECONDS = 10.0
 
 
 def spread(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> Iterator[JobOutcome]:
-    """Hand every job to a machine that is free, and yield outcomes as they are ready."""
+    """Hand every job to a machine that is free, and yield outcomes as they are ready.
+
+    Args:
+        jobs: The jobs.
+        factory: Makes a worker on every machine.
+        on_slice: Called when a scan is done, with the number of its slices.
+    """
     ray = require("ray", extra="cluster")
     with _connected(ray):
         task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, factory))(carry_out)

@@ -201,7 +201,13 @@ Engine: TypeAlias = Callable[[Sequence[Job], WorkerFactory, OnSlice], Iterator[J
 
 
 def local(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> Iterator[JobOutcome]:
-    """Carry out one job after the other, in this process."""
+    """Carry out one job after the other, in this process.
+
+    Args:
+        jobs: The jobs.
+        factory: Makes the worker.
+        on_slice: Called after every slice.
+    """
     worker = factory()
     for job in jobs:
         yield worker(job, on_slice)

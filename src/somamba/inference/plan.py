@@ -69,7 +69,13 @@ def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> li
 
 
 def shard(jobs: Sequence[Job], number: int, count: int) -> list[Job]:
-    """Every ``count``-th job, beginning with the ``number``-th: shards 1 to ``count`` together have each job once."""
+    """Every ``count``-th job, beginning with the ``number``-th: shards 1 to ``count`` together have each job once.
+
+    Args:
+        jobs: All jobs.
+        number: Which shard, from 1.
+        count: How many shards there are.
+    """
     if not 1 <= number <= count:
         raise ConfigError(f"Shard {number}/{count} is none; shards are numbered from 1/{count} to {count}/{count}.")
     return list(jobs[number - 1 :: count])

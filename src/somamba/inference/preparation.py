@@ -29,7 +29,7 @@ from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
 from somamba.physics.compression import MOST_COILS, compress, compression_matrix
 from somamba.physics.fourier import ifft2c
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "

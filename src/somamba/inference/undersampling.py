@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 
 from somamba.errors import ConfigError
-from somamba.physics.masks import CENTER_SHARE, MASKS, SamplingMask, make_mask
+from somamba.physics.masks import CENTER_SHARE, MASKS, make_mask
+from somamba.physics.sampling_mask import SamplingMask
 
 LEAST_CALIBRATION = 12
 """Columns around the centre that coil maps can be estimated from: with fewer, errors of the maps drown the rest."""

@@ -50,7 +50,13 @@ class ImageNetwork(Reconstructor):
 
 
 def pad_to_multiple(image: Tensor, multiple: int, smallest: int = 1) -> Tensor:
-    """Extend the last two axes at their end, by reflection, to the next multiple that is not below the smallest."""
+    """Extend the last two axes at their end, by reflection, to the next multiple that is not below the smallest.
+
+    Args:
+        image: The image.
+        multiple: Rows and columns become multiples of this.
+        smallest: The least number of rows and columns.
+    """
     for axis in (-2, -1):
         size = image.shape[axis]
         longer = max(size, smallest)

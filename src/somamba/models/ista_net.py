@@ -88,7 +88,13 @@ class Phase(nn.Module):
         self.G = _filters(features, channels)
 
     def forward(self, x: Images, y: KSpace, A: LinearOperator) -> Refined:
-        """Step towards the measurements, shrink what is small."""
+        """Step towards the measurements, shrink what is small.
+
+        Args:
+            x: The image.
+            y: The measurements.
+            A: How they were measured.
+        """
         r = to_channels(self.step(x, y, A))
         lifted = self.D(r)
         coefficients = full(self.H(lifted))

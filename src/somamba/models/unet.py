@@ -55,7 +55,13 @@ class Normalised(nn.Module):
 
 
 def level(inside: int, outside: int, dropout: float) -> nn.Sequential:
-    """What happens at one resolution: two 3x3 convolutions."""
+    """What happens at one resolution: two 3x3 convolutions.
+
+    Args:
+        inside: The channels that come in.
+        outside: The channels that go out.
+        dropout: The probability of a channel to be dropped.
+    """
     return nn.Sequential(
         Normalised(nn.Conv2d(inside, outside, kernel_size=3, padding=1, bias=False)),
         nn.Dropout2d(dropout),

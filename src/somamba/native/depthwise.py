@@ -11,7 +11,13 @@ from somamba.native.structures import Depthwise, DepthwiseGradient, pointer
 
 
 def describe(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Depthwise, tuple[Tensor, ...]]:
-    """The structure, and the tensors it points into, which must outlive the call."""
+    """The structure, and the tensors it points into, which must outlive the call.
+
+    Args:
+        x: The images.
+        weight: The filters.
+        bias: Their biases.
+    """
     taps = weight.flatten(1).t().contiguous()  # 9 channels: a vector of channels for every tap
     held = (x.contiguous(), taps, bias.contiguous())
     return Depthwise(*x.shape, *map(pointer, held), None), held
@@ -19,7 +25,13 @@ def describe(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Depthwise, tuple[
 
 @torch.library.custom_op("somamba::depthwise_gelu", mutates_args=(), device_types="cpu")
 def depthwise_gelu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """``gelu(conv(x))`` for x ``(batch, y, x, channels)`` and weight ``(channels, 1, 3, 3)``, zero padding."""
+    """``gelu(conv(x))`` for x ``(batch, y, x, channels)`` and weight ``(channels, 1, 3, 3)``, zero padding.
+
+    Args:
+        x: The images.
+        weight: The filters.
+        bias: Their biases.
+    """
     call, _held = describe(x, weight, bias)
     out = torch.empty(x.shape)
     call.out = pointer(out)

@@ -35,7 +35,20 @@ def modulated_norm(
     B: Tensor, C: Tensor, B_weight: Tensor, C_weight: Tensor, hidden: Tensor, weight: Tensor, bias: Tensor,
     scale: Tensor, shift: Tensor, eps: float,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``linear(hidden, weight, bias)``."""
+    """RMS-norm B and C ``(..., vectors * n)`` over n, then modulate them by ``linear(hidden, weight, bias)``.
+
+    Args:
+        B: B.
+        C: C.
+        B_weight: The weight of the norm of B.
+        C_weight: The weight of the norm of C.
+        hidden: The input of the linear layer.
+        weight: Its weight.
+        bias: Its bias.
+        scale: alpha_mu.
+        shift: alpha_nu.
+        eps: What is added to the mean square.
+    """
     call, _held = _describe((B, C, B_weight, C_weight, hidden, weight, bias, scale, shift), eps)
     outputs, count = (torch.empty(B.shape), torch.empty(C.shape)), workers()
     scratch = torch.empty(count * constants().rows_abreast * weight.shape[0])

@@ -14,7 +14,13 @@ from somamba.native.weights import RouteWeights
 
 
 def route(features: Tensor, weights: RouteWeights, *, half: bool = False) -> tuple[Tensor, Tensor]:
-    """Carrier L and evidence G of features ``(batch, y, x, channels)``; with ``half``, products take bfloat16."""
+    """Carrier L and evidence G of features ``(batch, y, x, channels)``; with ``half``, products take bfloat16.
+
+    Args:
+        features: The features.
+        weights: The parameters of norm and router.
+        half: Multiply in bfloat16.
+    """
     d = weights.carrier[0].shape[0]
     carrier, evidence = torch.empty(*features.shape[:3], d), torch.empty(*features.shape[:3], d)
     held = _Held(features, weights, half=half)

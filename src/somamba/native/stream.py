@@ -128,7 +128,14 @@ class Block:
             call.reduce_weight, call.reduce_bias = address(self.packed[2]), pointer(weights.access.reduce[1])
 
     def describe(self, features: Tensor, content: Tensor, evidence: Tensor, out: Tensor) -> Stream:
-        """The call for some images."""
+        """The call for some images.
+
+        Args:
+            features: The features.
+            content: L.
+            evidence: G.
+            out: Where the result goes.
+        """
         call, (batch, height, width, _) = self.call, features.shape
         call.tokens = batch * height * width
         call.content, call.evidence, call.features, call.out = map(pointer, (content, evidence, features, out))

@@ -34,6 +34,11 @@ STRENGTH = 0.05
 def project(x: Images, y: KSpace, A: LinearOperator) -> Images:
     """Replace what was measured and keep the rest: ``x + A^H (y - A x)``.
 
+    Args:
+        x: The image.
+        y: The measurements.
+        A: How they were measured.
+
     Raises:
         InputError: ``A`` is not a partial isometry, so this would not reproduce the measurements.
     """
@@ -42,7 +47,14 @@ def project(x: Images, y: KSpace, A: LinearOperator) -> Images:
 
 
 def soften(x: Images, y: KSpace, A: LinearOperator, weight: int | float | Tensor) -> Images:
-    """Move towards the measurements: ``x + w A^H (y - A x)``. Weight 1 is `project`, 0 changes nothing."""
+    """Move towards the measurements: ``x + w A^H (y - A x)``. Weight 1 is `project`, 0 changes nothing.
+
+    Args:
+        x: The image.
+        y: The measurements.
+        A: How they were measured.
+        weight: The weight w.
+    """
     with torch.autocast(x.device.type, enabled=False):
         step = A.adjoint(y - A(x))
         return x + (step if isinstance(weight, int | float) and weight == 1 else weight * step)
@@ -150,7 +162,13 @@ class Consistency(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: Images, y: KSpace, A: LinearOperator) -> Images:
-        """Bring ``x`` back to the measurements ``y``."""
+        """Bring ``x`` back to the measurements ``y``.
+
+        Args:
+            x: The image.
+            y: The measurements.
+            A: How they were measured.
+        """
 
 
 class HardConsistency(Consistency):
@@ -238,7 +256,13 @@ CONSISTENCIES: Registry[type[Consistency]] = Registry(
 
 
 def make_consistency(name: str, *, iterations: int, tolerance: int | float) -> Consistency:
-    """Build the entry of this name; those that solve by conjugate gradients stop as told, see `proximal`."""
+    """Build the entry of this name; those that solve by conjugate gradients stop as told, see `proximal`.
+
+    Args:
+        name: The name of the entry.
+        iterations: The most iterations of conjugate gradients.
+        tolerance: The relative residual at which they stop.
+    """
     kind = CONSISTENCIES[name]
     if kind is AutoConsistency or kind is ProximalConsistency:
         return kind(iterations=iterations, tolerance=tolerance)

@@ -131,7 +131,13 @@ def _held_lines(columns: Bool[Tensor, " x"], first: int) -> list[int]:
 
 
 def split(y: KSpace, A: LinearOperator, hidden: Bool[Tensor, "masks 1 #y x"]) -> HeldOut:
-    """Part measurements into what is seen and what is not; one mask serves all slices, or each has its own."""
+    """Part measurements into what is seen and what is not; one mask serves all slices, or each has its own.
+
+    Args:
+        y: The measurements.
+        A: How they were measured.
+        hidden: The samples that are not seen.
+    """
     mask = sampled_mask(A)
     seen, hidden = mask & ~hidden, mask & hidden
     return HeldOut(torch.where(seen, y, 0), with_mask(A, seen), torch.where(hidden, y, 0), with_mask(A, hidden))

@@ -37,7 +37,13 @@ class ScanOutput(NamedTuple):
 def check_arguments(
     arguments: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], *, defining: tuple[str, str]
 ) -> None:
-    """Refuse arguments whose shape, type or device does not go with those of the two that define the sizes."""
+    """Refuse arguments whose shape, type or device does not go with those of the two that define the sizes.
+
+    Args:
+        arguments: The arguments by name.
+        wanted: Their shapes by name.
+        defining: The names of the two arguments that define the sizes.
+    """
     lead = arguments[defining[0]]
     for name, shape in wanted.items():
         tensor = arguments[name]

@@ -19,7 +19,13 @@ def phases(angles: Angles, dt: PerToken) -> Angles:
 
 
 def rotate(vectors: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Turn entry ``i`` against entry ``i + n/2`` by angle ``i``; entries without an angle pass."""
+    """Turn entry ``i`` against entry ``i + n/2`` by angle ``i``; entries without an angle pass.
+
+    Args:
+        vectors: The vectors.
+        cosine: The cosines of the angles.
+        sine: The sines of the angles.
+    """
     n, turned = vectors.shape[-1], cosine.shape[-1]
     if 2 * turned == n:
         first, second = vectors.chunk(2, dim=-1)

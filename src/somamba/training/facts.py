@@ -6,7 +6,7 @@ import torch
 
 from somamba.data.slices import SliceDataset
 from somamba.models.base import Reconstructor
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 from somamba.runtime.processes import World
 from somamba.runtime.provenance import code_record
 from somamba.training.plan import Plan

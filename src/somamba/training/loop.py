@@ -104,7 +104,20 @@ def train(
     tell: Listener = lambda _event: None,
     stop: StopRequest | None = None,
 ) -> Outcome:
-    """Train a model on slices that are open already; see `fit`."""
+    """Train a model on slices that are open already; see `fit`.
+
+    Args:
+        model: The model.
+        training: The slices to train on.
+        validation: The slices that choose the best weights.
+        recipe: The recipe.
+        folder: Where the run is written.
+        world: The processes that train together.
+        resume: Go on from the last checkpoint in ``folder``.
+        origin: The weights that the training started from.
+        tell: Called with every event of the journal.
+        stop: Says when to end before the budget is used up.
+    """
     with _claimed(folder, world):
         return _train(
             model, training, validation, recipe, folder, world=world, resume=resume, origin=origin, tell=tell, stop=stop

@@ -74,7 +74,13 @@ class Plan:
 
 
 def make_plan(recipe: Recipe, n_slices: int, processes: int = 1) -> Plan:
-    """Count the steps; the number of processes changes who computes what, never what is computed."""
+    """Count the steps; the number of processes changes who computes what, never what is computed.
+
+    Args:
+        recipe: The recipe.
+        n_slices: The number of training slices.
+        processes: The number of processes.
+    """
     if recipe.batch_size % processes:
         raise ConfigError(f"batch_size={recipe.batch_size} cannot be shared evenly by {processes} processes.")
     steps_per_epoch = n_slices // recipe.batch_size
@@ -126,6 +132,13 @@ def batches_from(step: int, dataset: SliceDataset, recipe: Recipe, plan: Plan, w
     """The micro-batches of this process for one step after the other, from ``step`` on, for ever.
 
     The order of an epoch is computed from the seed and the epoch, so starting in the middle needs no memory.
+
+    Args:
+        step: The first step.
+        dataset: The training slices.
+        recipe: The recipe.
+        plan: The steps of the run.
+        world: The processes that train together.
     """
     dataset = replace(dataset, orientation=Orientation(mirror=recipe.mirror, turn=recipe.turn))
     for epoch in count(step // plan.steps_per_epoch):

@@ -211,13 +211,14 @@ def read_recipe(path: Path, overrides: Sequence[str] = (), *, changes: Sequence[
     return _parsed(model, [table, *changes], overrides, source=str(path))
 
 
-def _modern(values: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """A table of a recipe with its fields as they are named today."""
-    return modern(Recipe(network=MODELS[model].config, model=model), values)
-
-
 def asked_model(path: Path, overrides: Sequence[str] = (), changes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The name of the model that is asked for: its fields must be known before the rest can be parsed."""
+    """The name of the model that is asked for: its fields must be known before the rest is parsed.
+
+    Args:
+        path: The recipe.
+        overrides: Options of the command line.
+        changes: Tables whose values replace the file's.
+    """
     first = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     first.add_argument("--model")
     try:
@@ -244,7 +245,7 @@ def recipe_from_plain(values: Mapping[str, Any], overrides: Sequence[str] = (), 
 def _parsed(model: str, tables: Sequence[Mapping[str, Any]], overrides: Sequence[str], *, source: str) -> Recipe:
     """A recipe for one model from tables, of which later ones come first, and options, which come before all."""
     parser = recipe_parser(model)
-    tables = [_modern(table, model) for table in tables]
+    tables = [modern(Recipe(network=MODELS[model].config, model=model), table) for table in tables]
     for table in tables:
         # The parser would open a file that is named by ``config``, or by a text in the place of a table.
         check_tables(Recipe, {**table, "network": None}, source=source)
@@ -253,8 +254,7 @@ def _parsed(model: str, tables: Sequence[Mapping[str, Any]], overrides: Sequence
             raise ConfigError(f"{source}: There is no field 'config'.")
     if any(word.partition("=")[0] == "--config" for word in overrides):
         raise ConfigError(f"{source}: There is no option --config; the recipe is the first argument.")
-    layers = [yaml.safe_dump(table) for table in tables if table]
-    arguments = [*(word for layer in layers for word in ("--config", layer)), *overrides]
+    arguments = [*(word for table in tables if table for word in ("--config", yaml.safe_dump(table))), *overrides]
     try:
         values = vars(parser.instantiate(parser.parse_args(arguments)))
     except (argparse.ArgumentError, TypeError, ValueError) as error:

@@ -108,14 +108,27 @@ def take_step(
 
 
 def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:
-    """The loss of one micro-batch: mean over pixels and slices; layers in bfloat16 if the recipe says so."""
+    """The loss of one micro-batch: mean over pixels and slices; layers in bfloat16 if the recipe says so.
+
+    Args:
+        model: The model.
+        batch: The micro-batch.
+        recipe: The recipe.
+    """
     with torch.autocast(batch.y.device.type, torch.bfloat16, enabled=recipe.bf16):
         image = model(batch.y, batch.A)
     return LOSSES[recipe.loss](root_sum_of_squares(image), batch.target)
 
 
 def advance(progress: Progress, result: StepResult, plan: Plan, config: Optimiser) -> Progress:
-    """Count a step; too many in a row that had to be skipped end the training."""
+    """Count a step; too many in a row that had to be skipped end the training.
+
+    Args:
+        progress: What was counted so far.
+        result: What the step gave.
+        plan: The steps of the run.
+        config: The optimiser's settings.
+    """
     if progress.step % plan.steps_per_epoch == 0:
         progress = replace(progress, loss_sum=0.0, loss_steps=0)
     progress = replace(progress, step=progress.step + 1)

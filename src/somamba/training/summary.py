@@ -36,7 +36,13 @@ def summarise(run: Run, command: str) -> SweepRecord:
 
 
 def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRecord]:
-    """Write the lines of the runs that are finished so far to a CSV file, and return them."""
+    """Write the lines of the runs that are finished so far to a CSV file, and return them.
+
+    Args:
+        path: The CSV file.
+        runs: The runs of the sweep.
+        command: The command that made them.
+    """
     rows = [summarise(run, command) for run in runs if run_status(run).state == "finished"]
     if rows:
         write_sweep(path, rows)

@@ -108,7 +108,13 @@ def live_sweep_display(runs: Sequence[Run], console: Console) -> Iterator[Watche
 
 
 def plain_sweep_display(runs: Sequence[Run], write: Callable[[str], object], *, every: float = 30.0) -> Watcher:
-    """A watcher that writes a line whenever a run changes its state, and its progress now and then."""
+    """A watcher that writes a line whenever a run changes its state, and its progress now and then.
+
+    Args:
+        runs: The runs.
+        write: Writes one line.
+        every: Seconds between two lines of progress.
+    """
     listeners: dict[str, Listener] = {}
     written = time.monotonic()
     places = {run.name: number for number, run in enumerate(runs, start=1)}

@@ -95,7 +95,14 @@ def open_case(entry: Entry) -> Case | LeftOut:
 
 
 def read_frames(files: tuple[Path, ...], lengths: tuple[int, ...], start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of several volumes laid end to end."""
+    """Slices of several volumes laid end to end.
+
+    Args:
+        files: The volumes, in their order.
+        lengths: The number of slices of each.
+        start: The first slice, counted over all of them.
+        stop: The slice after the last one.
+    """
     parts = []
     offset = 0
     for path, length in zip(files, lengths, strict=True):

@@ -64,5 +64,11 @@ def open_case(entry: Entry) -> Case | LeftOut:
 
 
 def read_image(path: Path, start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of the volume."""
+    """Slices of the volume.
+
+    Args:
+        path: The NIfTI file.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     return read(path, "image", start, stop)

@@ -49,7 +49,14 @@ def open_case(entry: Entry, *, array: str) -> Case | LeftOut:
 
 
 def read_kspace(path: Path, array: str, start: int, stop: int) -> NDArray[np.complex64]:
-    """Slices of k-space, centred, coils first."""
+    """Slices of k-space, centred, coils first.
+
+    Args:
+        path: The file.
+        array: The name of its array.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     stored = read(path, array, start, stop).astype(np.float32, copy=False)
     coils_first = np.moveaxis(stored, -1, 1)
     kspace = np.empty((stop - start, stored.shape[-1] // 2, *stored.shape[1:-1]), dtype=np.complex64)

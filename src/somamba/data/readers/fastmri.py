@@ -41,7 +41,13 @@ def find(root: Path, *, roles: Mapping[str, Role]) -> Listing:
 
 
 def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case | LeftOut:
-    """Check one file and return its case; another acquisition than the wanted one is left out."""
+    """Check one file and return its case; another acquisition than the wanted one is left out.
+
+    Args:
+        entry: The case by name.
+        multicoil: Whether k-space has a coil axis.
+        acquisition: The acquisition that is wanted; None for any.
+    """
     (path,) = entry.files
     info = inspect(path)
     if acquisition is not None:
@@ -66,11 +72,23 @@ def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case
 
 
 def read_kspace(path: Path, start: int, stop: int) -> NDArray[np.complex64]:
-    """Slices of k-space, with a coil axis."""
+    """Slices of k-space, with a coil axis.
+
+    Args:
+        path: The HDF5 file.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     kspace = read(path, "kspace", start, stop).astype(np.complex64, copy=False)
     return kspace if kspace.ndim == 4 else kspace[:, None]
 
 
 def read_image(path: Path, start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of the root-sum-of-squares images."""
+    """Slices of the root-sum-of-squares images.
+
+    Args:
+        path: The HDF5 file.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     return read(path, "reconstruction_rss", start, stop).astype(np.float32, copy=False)

@@ -8,7 +8,13 @@ from somamba.errors import DataError
 
 
 def official_folders(root: Path, roles: Mapping[str, Role], dataset: str) -> Iterator[tuple[Path, Role]]:
-    """Pairs of an official folder that exists and its role; ``root`` may also be such a folder itself."""
+    """Pairs of an official folder that exists and its role; ``root`` may also be such a folder itself.
+
+    Args:
+        root: The folder of the dataset.
+        roles: The role of every official folder by its name.
+        dataset: The name of the dataset, for the message.
+    """
     if not root.is_dir():
         raise DataError(f"{root} is not a folder. {dataset} is expected there, with {_names(roles)} inside.")
     found = [(root / name, role) for name, role in roles.items() if (root / name).is_dir()]

@@ -90,7 +90,15 @@ def acquired_size(name: str, shape: tuple[int, int]) -> tuple[int, int]:
 
 
 def read_image(path: Path, rows: int, size: tuple[int, int], start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of the volume. They lie on its last axis, so all of it is read; volumes are small."""
+    """Slices of the volume. They lie on its last axis, so all of it is read; volumes are small.
+
+    Args:
+        path: The NIfTI file.
+        rows: The number of rows of the volume, all of which are read.
+        size: Rows and columns that a slice is brought to.
+        start: The first slice.
+        stop: The slice after the last one.
+    """
     images = np.moveaxis(read(path, "x", 0, rows)[..., start:stop], -1, 0).astype(np.float32)
     return fourier_cropped(images, size)
 

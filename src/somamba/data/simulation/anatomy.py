@@ -33,7 +33,13 @@ class Anatomy(NamedTuple):
 
 
 def vary(image: Picture, *, seed: int, scalp: float | int) -> Anatomy:
-    """Draw another anatomy from an image of a brain; with probability ``scalp`` it gets a head around it."""
+    """Draw another anatomy from an image of a brain; with probability ``scalp`` it gets a head around it.
+
+    Args:
+        image: The image of a brain.
+        seed: The seed of what is drawn.
+        scalp: The probability of a head around it.
+    """
     draw = generator(seed)
     image = contrast(place(image, draw), draw)
     bright = brightness(image)
@@ -107,5 +113,11 @@ def head(depth: Picture, draw: np.random.Generator) -> tuple[Picture, float]:
 def looked_up(
     values: Picture, places: list[float] | NDArray[np.float64], results: list[float] | NDArray[np.float64]
 ) -> Picture:
-    """A piecewise linear function of every pixel, constant beyond its ends."""
+    """A piecewise linear function of every pixel, constant beyond its ends.
+
+    Args:
+        values: The pixels.
+        places: Where the function is given, rising.
+        results: Its values there.
+    """
     return torch.from_numpy(np.interp(values.numpy(), places, results).astype(np.float32))

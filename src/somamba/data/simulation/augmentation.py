@@ -19,7 +19,14 @@ from somamba.physics.scale import brightness, zero_filled_scale
 
 
 def varied(values: NDArray[Any], config: DataConfig, augmentation: Augmentation, draw: Draw) -> Sample:
-    """Draw a scan of one magnitude image and measure it."""
+    """Draw a scan of one magnitude image and measure it.
+
+    Args:
+        values: The magnitude image.
+        config: Protocol and size.
+        augmentation: The bounds of what is drawn.
+        draw: The slice and epoch that name the seeds.
+    """
     image = torch.from_numpy(np.array(values, dtype=np.float32))
     shape = (image.shape[0], image.shape[1])
     config = drawn_config(config, augmentation, shape[1], draw)
@@ -57,7 +64,14 @@ def varied(values: NDArray[Any], config: DataConfig, augmentation: Augmentation,
 
 
 def drawn_config(config: DataConfig, augmentation: Augmentation, width: int, draw: Draw) -> DataConfig:
-    """The configuration of one slice of so many columns: a number within every bound."""
+    """The configuration of one slice of so many columns: a number within every bound.
+
+    Args:
+        config: What is not drawn.
+        augmentation: The bounds.
+        width: The number of columns.
+        draw: The slice and epoch that name the seeds.
+    """
     numbers = generator(draw.of("variety"))  # the stream keeps its old name, and every scan its numbers
     acceleration = float(numbers.uniform(*augmentation.acceleration))
     lines = min(int(numbers.integers(*augmentation.calibration, endpoint=True)), int(width / acceleration / 2))

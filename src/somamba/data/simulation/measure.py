@@ -24,12 +24,24 @@ from somamba.registry import Registry
 
 
 def measure(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
-    """Undersample one prepared slice as the protocol has it."""
+    """Undersample one prepared slice as the protocol has it.
+
+    Args:
+        values: The prepared slice.
+        config: Protocol, mask and noise.
+        draw: The slice and epoch that name the seeds.
+    """
     return MEASURE[config.protocol](values, config, draw)
 
 
 def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
-    """The lineage's protocol: the k-space of a real image, single coil, no noise, already scaled."""
+    """The lineage's protocol: the k-space of a real image, single coil, no noise, already scaled.
+
+    Args:
+        values: The prepared image.
+        config: The mask.
+        draw: The slice and epoch that name the seeds.
+    """
     image = torch.from_numpy(np.array(values, dtype=np.float32))
     mask = mask_for((image.shape[0], image.shape[1]), config, draw).tensor()[0]
     kspace = torch.where(mask, fft2c(torch.complex(image, torch.zeros_like(image)))[None], 0)
@@ -39,7 +51,13 @@ def magnitude(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
 
 
 def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
-    """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image."""
+    """Complex multi-coil measurement with phase and noise, scaled by its own zero-filled image.
+
+    Args:
+        values: The prepared image, or k-space with its maps.
+        config: Mask, coils and noise.
+        draw: The slice and epoch that name the seeds.
+    """
     if config.augmentation is not None:
         draw_scan = varied if config.augmentation.maps == "true" else scanned
         return draw_scan(values, config, config.augmentation, draw)

@@ -34,7 +34,13 @@ class View:
 
 
 def placed(image: Picture, view: View, draw: np.random.Generator) -> Float[Tensor, "fine_y fine_x"]:
-    """The image, turned by about a multiple of 90 degrees and perhaps mirrored, on the fine grid of a view."""
+    """The image, turned by about a multiple of 90 degrees and perhaps mirrored, on the fine grid of a view.
+
+    Args:
+        image: The image.
+        view: The grid on which it is placed.
+        draw: Draws angle, zoom and shift.
+    """
     image = torch.rot90(image, int(draw.integers(4)))
     if draw.uniform() < 0.5:
         image = image.flip(-1)

@@ -103,7 +103,14 @@ def _attempt(image: Tensor, config: DataConfig, augmentation: Augmentation, draw
 
 
 def scan_config(config: DataConfig, augmentation: Augmentation, width: int, numbers: np.random.Generator) -> DataConfig:
-    """The configuration of one scan of so many columns; accelerations are equally likely on a logarithmic scale."""
+    """The configuration of one scan of so many columns; accelerations are equally likely on a logarithmic scale.
+
+    Args:
+        config: What is not drawn.
+        augmentation: The bounds.
+        width: The number of columns.
+        numbers: Draws the numbers.
+    """
     acceleration = math.exp(numbers.uniform(*np.log(augmentation.acceleration)))
     most = int(MOST_OF_ALL * width / acceleration)
     lines = max(FEWEST_LINES, min(int(numbers.integers(*augmentation.calibration, endpoint=True)), most))

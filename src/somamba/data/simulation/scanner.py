@@ -22,7 +22,13 @@ def generator(seed: int) -> np.random.Generator:
 
 
 def coil_maps(n_coils: int, shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "coils y x"]:
-    """Coils on a ring around the image, each sensitive in its neighbourhood; unit norm over the coils everywhere."""
+    """Coils on a ring around the image, each sensitive in its neighbourhood; unit norm over the coils everywhere.
+
+    Args:
+        n_coils: The number of coils.
+        shape: Rows and columns.
+        seed: The seed of their places.
+    """
     draw = generator(seed)
     turn = draw.uniform(0, 2 * math.pi)
     angles = torch.as_tensor(turn + 2 * math.pi * (np.arange(n_coils) + draw.uniform(-0.2, 0.2, n_coils)) / n_coils)
@@ -36,7 +42,13 @@ def coil_maps(n_coils: int, shape: tuple[int, int], *, seed: int) -> Complex[Ten
 
 
 def varied_coils(n_coils: int, shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "coils y x"]:
-    """Coils as in `coil_maps`, but of drawn distance, size, strength and phase, and not normalised."""
+    """Coils as in `coil_maps`, but of drawn distance, size, strength and phase, and not normalised.
+
+    Args:
+        n_coils: The number of coils.
+        shape: Rows and columns.
+        seed: The seed of what is drawn.
+    """
     draw = generator(seed)
     angles = 2 * math.pi * (draw.uniform() + (np.arange(n_coils) + draw.uniform(-0.3, 0.3, n_coils)) / n_coils)
     places = draw.uniform(1.1, 1.6) * draw.uniform(0.9, 1.1, n_coils) * np.exp(1j * angles)
@@ -78,7 +90,13 @@ def smooth_phase(shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "y x"]
 
 
 def complex_noise(shape: tuple[int, ...], deviation: float, *, seed: int) -> Complex[Tensor, "..."]:
-    """Gaussian noise, independent in both parts, each with this standard deviation."""
+    """Gaussian noise, independent in both parts, each with this standard deviation.
+
+    Args:
+        shape: The shape.
+        deviation: The standard deviation of the real and of the imaginary part.
+        seed: The seed.
+    """
     parts = generator(seed).standard_normal((2, *shape), dtype=np.float32) * np.float32(deviation)
     return torch.complex(torch.from_numpy(parts[0]), torch.from_numpy(parts[1]))
 

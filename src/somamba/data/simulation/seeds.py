@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from somamba.data.config import DataConfig
 from somamba.data.order import seed_of
-from somamba.physics.masks import SamplingMask, make_mask
+from somamba.physics.masks import make_mask
+from somamba.physics.sampling_mask import SamplingMask
 
 SEEDS = 2**32
 """How many seeds a mask can have."""
@@ -32,7 +33,13 @@ class Draw:
 
 
 def mask_for(shape: tuple[int, int], config: DataConfig, draw: Draw) -> SamplingMask:
-    """The mask of one slice: the fixed one, or one drawn for it."""
+    """The mask of one slice: the fixed one, or one drawn for it.
+
+    Args:
+        shape: Rows and columns.
+        config: The kind of mask, its acceleration and options.
+        draw: The slice and epoch that name the seed.
+    """
     options = tuple(sorted(config.mask_options.items()))
     if not config.draws_masks:
         return _made(config.mask_kind, shape, float(config.acceleration), config.seed % SEEDS, options)

@@ -82,7 +82,13 @@ class StoredArray:
 
 
 def stored_array(path: Path, name: str, info: ArrayInfo) -> StoredArray:
-    """One array of a file, which must be complex or have a last axis of two for real and imaginary parts."""
+    """One array of a file, which must be complex or have a last axis of two for real and imaginary parts.
+
+    Args:
+        path: The file.
+        name: The name of the array.
+        info: What the file declares about it.
+    """
     pairs = info.dtype.kind == "f" and len(info.shape) > 2 and info.shape[-1] == 2
     if info.dtype.kind != "c" and not pairs:
         raise DataError(
@@ -99,7 +105,13 @@ def stored_array(path: Path, name: str, info: ArrayInfo) -> StoredArray:
 
 
 def single_precision(values: NDArray[Any], path: Path, name: str) -> NDArray[np.complex64]:
-    """Values as complex64; those that are not finite in single precision are refused."""
+    """Values as complex64; those that are not finite in single precision are refused.
+
+    Args:
+        values: The values.
+        path: The file, for the message.
+        name: The name of the array, for the message.
+    """
     with np.errstate(over="ignore"):
         single = values.astype(np.complex64, copy=False)
     if not np.isfinite(single).all():
@@ -198,7 +210,13 @@ def maps_volume(maps: StoredArray, shape: tuple[int, ...], axes: tuple[str, ...]
 
 
 def check_mask(mask: NDArray[np.bool_], shape: tuple[int, ...], path: Path) -> None:
-    """Refuse a mask that does not fit k-space of a shape (slices, coils, y, x), or keeps nothing."""
+    """Refuse a mask that does not fit k-space of a shape (slices, coils, y, x), or keeps nothing.
+
+    Args:
+        mask: The mask.
+        shape: The shape of k-space.
+        path: The file, for the message.
+    """
     if mask.shape not in (shape[-1:], shape[-2:]):
         raise DataError(f"{path}: a mask for k-space {shape} must be {shape[-1:]} or {shape[-2:]}, got {mask.shape}.")
     if not mask.any():

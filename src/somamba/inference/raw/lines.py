@@ -57,7 +57,13 @@ class Lines:
 
 
 def read_lines(path: Path, group: str, count: int) -> Lines:
-    """All heads of a file; lines that cannot be understood are refused."""
+    """All heads of a file; lines that cannot be understood are refused.
+
+    Args:
+        path: The ISMRMRD file.
+        group: The group of the measurement.
+        count: The number of acquisitions.
+    """
     lines = Lines(path, group, read(path, f"{group}/head", 0, count))
     if lines.flagged(*COMPRESSED).any():
         raise DataError(f"{path}: its samples are compressed (flags 53 to 56). Write it again without compression.")

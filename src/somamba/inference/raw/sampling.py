@@ -10,7 +10,7 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.physics.coils import Region, calibration_region
-from somamba.physics.masks import SamplingMask
+from somamba.physics.sampling_mask import SamplingMask
 
 WHOLE = 0.99
 """Lines that are acquired to this share count as whole: a measured sample may be exactly zero by chance."""

@@ -80,7 +80,13 @@ def stored_result(text: str, path: Path, pixels: Callable[[], Iterable[NDArray[A
 
 
 def stored_pixels(path: Path, name: str, contents: FileInfo) -> Iterator[NDArray[Any]]:
-    """One array of a file, some slices at a time; nothing if the file does not hold it."""
+    """One array of a file, some slices at a time; nothing if the file does not hold it.
+
+    Args:
+        path: The file.
+        name: The name of the array.
+        contents: The table of contents of the file.
+    """
     if name not in contents.arrays:
         return
     info = contents.arrays[name]

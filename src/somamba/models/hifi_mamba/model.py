@@ -61,7 +61,13 @@ class ImageConsistency(nn.Module):
         self.consistency = CONSISTENCIES["auto"]()
 
     def forward(self, features: Grid, y: Tensor, A: LinearOperator) -> Images:
-        """Return an image of the size of the measurements."""
+        """Return an image of the size of the measurements.
+
+        Args:
+            features: The features of all channels.
+            y: The measurements.
+            A: How they were measured.
+        """
         height, width = y.shape[-2:]
         pixels = rearrange(self.to_pixels(features), "b y x c -> b c y x")
         return self.consistency(to_complex(pixels[..., :height, :width]), y, A)
@@ -78,7 +84,13 @@ class Group(nn.Module):
         self.multiple = 2 * config.patch
 
     def forward(self, features: Grid, y: Tensor, A: LinearOperator) -> Grid:
-        """Refine the features, and tell them what was measured."""
+        """Refine the features, and tell them what was measured.
+
+        Args:
+            features: The features of all channels.
+            y: The measurements.
+            A: How they were measured.
+        """
         features = self.units(features)
         x = pad_to_multiple(to_channels(self.to_image(features, y, A)), self.multiple)
         return features + self.embed(F.silu(x))

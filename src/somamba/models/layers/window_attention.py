@@ -39,7 +39,14 @@ class WindowAttention(nn.Module):
         windows: Windows,
         bias: Float[Tensor, "heads tokens tokens"] | None = None,
     ) -> Windowed:
-        """Attend; queries come scaled."""
+        """Attend; queries come scaled.
+
+        Args:
+            pairs: Queries and keys.
+            v: The values.
+            windows: How the image was cut, and which tokens do not see each other.
+            bias: What is added to the products of queries and keys.
+        """
         _, batch, heads, _, tokens = v.shape
         portion = max(1, _at_once(v.device) // (batch * heads * tokens**2))
         queries, keys = (

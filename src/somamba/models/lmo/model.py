@@ -51,6 +51,11 @@ def for_each_map(maps: int, y: Tensor, A: LinearOperator) -> tuple[Tensor, Linea
     """Measurements and operator under which every one of ``maps`` features is an image of its own.
 
     Without sensitivity maps ``A`` takes each channel on its own already; with several coils the features take turns.
+
+    Args:
+        maps: How many features there are.
+        y: The measurements.
+        A: How they were measured.
     """
     if A.partial_isometry:
         return y[:, torch.arange(maps, device=y.device) % y.shape[1]], A
@@ -66,7 +71,13 @@ class FeatureConsistency(nn.Module):
         self.consistency = CONSISTENCIES["auto"]()
 
     def forward(self, v: Feature, y: Tensor, A: LinearOperator) -> Feature:
-        """Replace what was measured; ``y`` and ``A`` are those of `for_each_map`."""
+        """Replace what was measured; ``y`` and ``A`` are those of `for_each_map`.
+
+        Args:
+            v: The features.
+            y: The measurements.
+            A: How they were measured.
+        """
         if self.magnitude:
             v = full(v)
             return self.consistency(torch.complex(v, torch.zeros_like(v)), y, A).abs()
@@ -101,7 +112,13 @@ class Block(nn.Module):
         self.scanning = Scanning(config.channels, config.d_state, config.backend)
 
     def forward(self, v: Feature, y: Tensor, A: LinearOperator) -> Feature:
-        """Refine the features."""
+        """Refine the features.
+
+        Args:
+            v: The features.
+            y: The measurements.
+            A: How they were measured.
+        """
         v = self.consistency(v, y, A)
         v = v + self.scanning(self.convolution(v))
         return self.consistency(v, y, A)

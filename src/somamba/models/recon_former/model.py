@@ -67,7 +67,13 @@ class RecurrentUnit(nn.Module):
 
 
 def half_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At half the resolution."""
+    """At half the resolution.
+
+    Args:
+        channels: The channels of the unit.
+        depth: The number of its blocks.
+        config: The config of the network.
+    """
     images = 2 * config.coils
     encoder = nn.Sequential(
         nn.Conv2d(images, channels, 3, padding=1), nn.ReLU(), nn.Conv2d(channels, channels, 4, stride=2, padding=1)
@@ -81,7 +87,13 @@ def half_unit(channels: int, depth: int, config: ReconFormerConfig) -> Recurrent
 
 
 def full_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At the resolution of the image."""
+    """At the resolution of the image.
+
+    Args:
+        channels: The channels of the unit.
+        depth: The number of its blocks.
+        config: The config of the network.
+    """
     images = 2 * config.coils
     encoder = nn.Sequential(
         nn.Conv2d(images, channels, 3, padding=1), nn.ReLU(), nn.Conv2d(channels, channels, 3, padding=1)
@@ -95,7 +107,13 @@ def full_unit(channels: int, depth: int, config: ReconFormerConfig) -> Recurrent
 
 
 def enlarged_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At one and a half times the resolution."""
+    """At one and a half times the resolution.
+
+    Args:
+        channels: The channels of the unit.
+        depth: The number of its blocks.
+        config: The config of the network.
+    """
     images = 2 * config.coils
     encoder = nn.Sequential(
         nn.Conv2d(images, channels, 3, padding=1),

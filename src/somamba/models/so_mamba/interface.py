@@ -37,7 +37,13 @@ class Modulation(NamedTuple):
         return F.linear(self.hidden, self.weight, self.bias).chunk(4, dim=-1)
 
     def apply(self, interface: Tensor, mu: Tensor, nu: Tensor) -> Tensor:
-        """Eq. 18: ``interface * (1 + scale tanh(mu)) + shift tanh(nu)``."""
+        """Eq. 18: ``interface * (1 + scale tanh(mu)) + shift tanh(nu)``.
+
+        Args:
+            interface: B or C.
+            mu: The multiplicative modulation.
+            nu: The additive modulation.
+        """
         return interface * (1 + self.scale * torch.tanh(mu)) + self.shift * torch.tanh(nu)
 
 

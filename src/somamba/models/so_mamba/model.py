@@ -67,7 +67,14 @@ class Group(nn.Module):
         self.recompute = config.recompute
 
     def forward(self, x: Images, y: KSpace, A: LinearOperator, carried: Grid | None) -> tuple[Images, Grid]:
-        """Return the next image, and this stage's features."""
+        """Return the next image, and this stage's features.
+
+        Args:
+            x: The image.
+            y: The measurements.
+            A: How they were measured.
+            carried: The features of the stage before, None if there are none.
+        """
         height, width = x.shape[-2:]
         spare = (0, -width % self.embed.patch, 0, -height % self.embed.patch)
         features = self.embed(F.pad(to_channels(x), spare, mode="replicate"))

@@ -25,7 +25,13 @@ class Merge(nn.Linear):
         self.widths = [readout, refined]
 
     def forward(self, residual: Tensor, readout: Tensor, refined: Tensor | None) -> Tensor:  # type: ignore[override]
-        """Project both parts and add them to the residual."""
+        """Project both parts and add them to the residual.
+
+        Args:
+            residual: X, to which the rest is added.
+            readout: S, the read-out of the scan.
+            refined: NSR(G), None without an outlet.
+        """
         parts = [readout] if refined is None else [readout, refined]
         if torch.is_autocast_enabled(residual.device.type):
             # In-place products would run in float32: autocast does not reach them.
@@ -57,7 +63,13 @@ class OwnershipBlock(nn.Module):
         self.merge = Merge(readout, d_model if routes.outlet else 0, config.channels)
 
     def forward(self, features: Tensor, carrier: Grid, evidence: Grid | None) -> Tensor:
-        """Return ``X + Y``: the features X with the block's output added."""
+        """Return ``X + Y``: the features X with the block's output added.
+
+        Args:
+            features: X, the features of the unit.
+            carrier: L.
+            evidence: G, None if there is no evidence.
+        """
         u = tokenize(self.content_norm(self.content(carrier, evidence)), self.order)
         modulation = None
         if self.access is not None and evidence is not None:

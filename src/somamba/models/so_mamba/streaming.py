@@ -93,6 +93,12 @@ def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, fea
     """Tell whether the compiled form of a unit that has one may take the place of its layers now.
 
     Not in a trace, or where a hook waits for one of the layers: it would wait in vain. With gradients only in float32.
+
+    Args:
+        norm: The norm of the features.
+        router: The router.
+        block: The ownership block.
+        features: The features of the unit.
     """
     if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return False
@@ -109,6 +115,12 @@ def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, feature
 
     Under autocast to bfloat16 the linear layers that autocast would take are multiplied in bfloat16 if the machine has
     an instruction for it. Where it has none, float32 is both faster and more exact, so it stays.
+
+    Args:
+        norm: The norm of the features.
+        router: The router.
+        block: The ownership block.
+        features: The features of the unit.
     """
     half = _autocast_to_half() and halves_pay()
     # Weights are put together and packed as they are; autocast would round them on the way.

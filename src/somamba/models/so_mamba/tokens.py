@@ -18,7 +18,13 @@ def tokenize(grid: Grid, order: str) -> Tokens:
 
 
 def untokenize(tokens: Tokens, size: tuple[int, int], order: str) -> Grid:
-    """Undo `tokenize`."""
+    """Undo `tokenize`.
+
+    Args:
+        tokens: The tokens.
+        size: Rows and columns of the grid.
+        order: The order in which they were taken.
+    """
     height, width = size
     if order.endswith("reversed"):
         tokens = tokens.flip(1)

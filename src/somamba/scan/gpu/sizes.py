@@ -49,7 +49,13 @@ def tiles_for(rank: int, n: int, p: int, architecture: int | None) -> Tiles:
 
 
 def why_not_tiles(rank: int, n: int, p: int) -> str | None:
-    """Return the reason why a scan of these sizes does not fit into the tiles, or None."""
+    """Return the reason why a scan of these sizes does not fit into the tiles, or None.
+
+    Args:
+        rank: The rank.
+        n: The size of the state.
+        p: The size of a head.
+    """
     tiles = tiles_for(rank, n, p, None)
     if tiles.RP > ROWS:
         return f"its tiles hold at most rank {ROWS}, got {rank}"

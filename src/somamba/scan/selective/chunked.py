@@ -25,7 +25,13 @@ CHUNK = 64
 
 
 def selective_chunked(inputs: SelectiveInputs, *, keep_states: bool = False, chunk: int = CHUNK) -> ScanOutput:
-    """Run the scan of `selective_reference` chunk by chunk."""
+    """Run the scan of `selective_reference` chunk by chunk.
+
+    Args:
+        inputs: The arguments of the scan.
+        keep_states: Return the state after every token too.
+        chunk: The number of tokens of a chunk.
+    """
     readout, states = _Chunked.apply(*inputs.tensors(), keep_states, chunk)  # type: ignore[no-untyped-call]
     return ScanOutput(readout, states)
 

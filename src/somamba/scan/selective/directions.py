@@ -26,7 +26,13 @@ def cross_scan(grid: Tensor, directions: int) -> Float[Tensor, "batch tokens cha
 
 
 def cross_merge(tokens: Tensor, size: tuple[int, int], directions: int) -> Float[Tensor, "batch height width channels"]:
-    """Bring every direction back to the grid of ``size`` (height, width) and sum; the adjoint of `cross_scan`."""
+    """Bring every direction back to the grid of ``size`` (height, width) and sum; the adjoint of `cross_scan`.
+
+    Args:
+        tokens: The tokens of every direction.
+        size: Height and width.
+        directions: The directions.
+    """
     _check(directions)
     height, width = size
     fits = tokens.ndim == 3 and tokens.shape[1] == height * width and tokens.shape[2] % directions == 0

@@ -1,0 +1,66 @@
+"""What CONTRIBUTING asks of every file, counted: lengths, `Args`, and the width of Markdown."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "somamba"
+MODULES = sorted(SOURCE.rglob("*.py"))
+KERNELS = {SOURCE / "scan" / "gpu" / name for name in ("tiles.py", "forward.py", "backward.py")}
+"""Triton kernels: their arguments are addresses and sizes that the module's docstring explains once."""
+MOST_LINES = 300
+MOST_STATEMENT_LINES = 60
+"""Lines of a function besides its docstring."""
+
+
+def functions(path):
+    """Every function of a module, with whether it is public: no part of its dotted name begins with an underscore."""
+    found = []
+
+    def walk(node, public):
+        for child in getattr(node, "body", []):
+            if isinstance(child, ast.ClassDef):
+                walk(child, public and not child.name.startswith("_"))
+            elif isinstance(child, ast.FunctionDef):
+                found.append((child, public and not child.name.startswith("_")))
+
+    walk(ast.parse(path.read_text(encoding="utf-8")), public=True)
+    return found
+
+
+def parameters(function):
+    given = function.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def test_files_are_short():
+    native = [path for path in (SOURCE / "native" / "source").iterdir() if path.suffix in (".h", ".cpp")]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (*MODULES, *native)}
+    assert len(native) > 20
+    assert {path.name: length for path, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_functions_are_short():
+    long = {}
+    for path in MODULES:
+        for function, _ in functions(path):
+            docstring = ast.get_docstring(function, clean=False) or ""
+            length = function.end_lineno - function.lineno + 1 - len(docstring.splitlines())
+            if length > MOST_STATEMENT_LINES:
+                long[f"{path.name}:{function.name}"] = length
+    assert long == {}
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path not in KERNELS], ids=lambda path: str(path.name))
+def test_public_functions_of_three_parameters_explain_them(path):
+    """An override is explained where it is declared first."""
+    silent = [
+        f"{function.name}, line {function.lineno}"
+        for function, public in functions(path)
+        if public and len(parameters(function)) >= 3 and "Args:" not in (ast.get_docstring(function) or "")
+        if not any("overrid" in ast.unparse(decorator) for decorator in function.decorator_list)
+    ]
+    assert silent == []
