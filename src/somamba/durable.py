@@ -65,7 +65,7 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], *, shared: bool = F
 
 
 def current(folder: Path) -> Path:
-    """Where the last complete version of a folder is; changes nothing."""
+    """The place of the last complete version of a folder; nothing is changed."""
     if not folder.name:  # "." has no sibling
         return folder
     old = _sibling(folder, "old")

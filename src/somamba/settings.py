@@ -61,7 +61,7 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
     """Build a config like ``default`` from plain values; an unknown key or a value of another type is refused.
 
     Args:
-        default: A config of the wanted class, whose values stand where others are left out.
+        default: A config of the wanted class, whose values are taken for those that are left out.
         values: Fields by name, nested configs as nested tables.
         source: Where the values come from, for the message.
     """

@@ -2,7 +2,7 @@
 
 batch     slices processed together
 coils     receive coils; 1 for single-coil data
-images    1, or one for every coil where coils are not combined
+images    1, or one for every coil if coils are not combined
 y x       image rows and columns, and their k-space counterparts, centred
 rows columns  the grid of tokens inside a network; its last axis holds the channels, whose number changes on the way
 tokens    rows * columns, in scan order

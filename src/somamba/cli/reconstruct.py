@@ -105,7 +105,7 @@ def _undersampling(options: Namespace, trained: Trained) -> Undersampling | None
 
 
 def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterator[JobOutcome]:
-    """The outcomes, with a bar that counts slices; where there is no terminal, a line for every scan instead."""
+    """The outcomes, with a bar that counts slices; if there is no terminal, a line for every scan instead."""
     console = make_console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
@@ -146,7 +146,7 @@ def _table(outcomes: Sequence[JobOutcome]) -> Table:
 
 
 def _remark(outcome: JobOutcome) -> str:
-    """Where the result is, or why there is none."""
+    """The place of the result, or the reason why there is none."""
     if outcome.state == "failed":
         return f"{outcome.job.source.name}: {outcome.reason}"
     return f"{outcome.job.source.name} -> {', '.join(str(path) for path, _ in outcome.job.outputs)}"

@@ -21,9 +21,9 @@ class Sample:
     kspace: Complex[Tensor, "coils y x"]
     """Measured samples, zero elsewhere."""
     mask: Bool[Tensor, "1 #y x"]
-    """What was measured."""
+    """The measured k-space."""
     maps: Complex[Tensor, "coils y x"] | None
-    """Sensitivities; None where every coil stands on its own."""
+    """Sensitivities; None if every coil stands on its own."""
     target: Float[Tensor, "1 y x"]
     """Magnitude of the fully sampled slice, in the same scale."""
     scale: float

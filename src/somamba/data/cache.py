@@ -49,7 +49,7 @@ class PreparedCase:
 
 
 def cache_folder(config: DataConfig) -> Path:
-    """Where prepared slices are kept."""
+    """The folder in which prepared slices are kept."""
     if config.cache is not None:
         return Path(config.cache).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -155,7 +155,7 @@ def _write_manifest(path: Path, facts: dict[str, Any]) -> None:
 def _write(path: Path, *content: bytes | memoryview) -> None:
     """Write a file of the cache completely or not at all."""
     try:
-        # Scans of people: nobody but the user may read them.
+        # Scans of patients: only the user may read them.
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, *content, shared=True)
     except OSError as error:

@@ -70,7 +70,7 @@ class Case:
     image: Volume | None = None
     """``(slices, y, x)`` float32 magnitudes, as the dataset's authors give them."""
     voxel: tuple[float, float, float] | None = None
-    """Size in mm along ``(slices, y, x)``, where the file tells."""
+    """Size in mm along ``(slices, y, x)``, if the file tells."""
 
     def __post_init__(self) -> None:
         if self.kspace is None and self.image is None:

@@ -35,7 +35,7 @@ class Dataset:
 
     title: str
     layout: str
-    """Where the reader expects files, for help texts."""
+    """The places in which the reader expects files, for help texts."""
     find: Callable[[Path], Listing]
     open_case: Callable[[Entry], Case | LeftOut]
     kspace: bool

@@ -20,7 +20,7 @@ class SplitTally:
     """The cases of one split that can be used."""
 
     cases: int = 0
-    """Number of cases."""
+    """The number of cases."""
     slices: int = 0
     """Number of slices of these cases."""
     valid: int = 0

@@ -27,7 +27,7 @@ class DataConfig:
     protocol: Literal["magnitude", "raw"] = "magnitude"
     """How slices become measurements: ``magnitude`` is the paper's, ``raw`` is closer to a scanner."""
     acceleration: float | int = 4
-    """Nominal acceleration."""
+    """The nominal acceleration."""
     mask: str | None = None
     """Kind of the sampling mask; by default the dataset's."""
     mask_options: dict[str, float | int] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class DataConfig:
 
     @property
     def root(self) -> Path:
-        """The dataset's folder."""
+        """The folder of the dataset."""
         return Path(self.path).expanduser()
 
     @property
@@ -158,7 +158,7 @@ LARGEST_IMAGE = 4096
 """Most rows or columns of an image."""
 
 PREPARATION = 1
-"""To be raised whenever prepared slices change for equal settings: it makes old caches invalid."""
+"""This number is raised whenever prepared slices change for equal settings, which makes old caches invalid."""
 
 DRAWN = ("random", "equispaced")
 """Kinds of mask that can differ from slice to slice: by their draw, or by their first column."""

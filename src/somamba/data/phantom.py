@@ -72,7 +72,7 @@ def write_phantom(
 
     Args:
         name: Name in the catalogue.
-        root: Folder of the dataset; made where it is missing.
+        root: Folder of the dataset; made if it is missing.
         cases: How many cases of each official part; by default three to train on and one to test on.
         slices: Slices of a volume; by default four valid ones.
         shape: Rows and columns of the images, both even.

@@ -24,7 +24,7 @@ Image = NDArray[np.float32]
 Numbered = Iterator[tuple[int, NDArray[Any] | None]]
 """Slices with their numbers; None for one that cannot be used."""
 CALIBRATION = 24
-"""The most columns maps are estimated from, as in BART; fewer where the mask acquires fewer."""
+"""The most columns maps are estimated from, as in BART; fewer if the mask acquires fewer."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def magnitude(case: Case, config: DataConfig, valid: range) -> Numbered:
 
 
 def raw(case: Case, config: DataConfig, valid: range) -> Numbered:
-    """Measured k-space where there is any; else images, for which coils are simulated when they are measured.
+    """Measured k-space if there is any; else images, for which coils are simulated when they are measured.
 
     Args:
         case: The case.

@@ -20,7 +20,7 @@ ACDC_VALIDATION = frozenset(
         *(81, 84, 93, 96),  # RV
     )
 )
-"""Of each of the five diagnostic groups the four patients with the smallest SHA-256 of ``acdc/patientNNN``.
+"""The validation patients: of each diagnostic group the four with the smallest SHA-256 of ``acdc/patientNNN``.
 
 Written out, so that a copy with some patients missing keeps the same split.
 """
@@ -46,8 +46,8 @@ def divide(
 
     Args:
         entries: All cases found.
-        validation: The subjects of validation, or the share of training subjects to carve; None where the dataset has
-            an official validation part that nobody tests on.
+        validation: The subjects of validation, or the share of training subjects to carve; None if the dataset has
+            an official validation part that is not used for testing.
         dataset: Name in the catalogue, part of the rule.
     """
     chosen: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Terms(NamedTuple):
-    """What whoever shows a picture of a dataset has to say."""
+    """What must be stated beside a picture of a dataset."""
 
     licence: str
     citation: str

@@ -1,1 +1,1 @@
-"""Numbers about results."""
+"""What is computed of a model: scores, leakage, streams, cost and galleries."""

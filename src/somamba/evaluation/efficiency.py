@@ -36,7 +36,7 @@ class InferenceCost(NamedTuple):
 
 
 def awake(model: Network) -> Network:
-    """The same network with every parameter that starts at zero moved away from it, so that every branch computes."""
+    """The network with every parameter that starts at zero moved away from it, so that every branch computes."""
     generator = torch.Generator().manual_seed(0)
     for parameter in model.parameters():
         if not parameter.any():

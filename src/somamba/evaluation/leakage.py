@@ -62,7 +62,7 @@ class CaseLeakage(NamedTuple):
     slices: int
     sampled: Sampled
     units: tuple[tuple[Levels, ...], ...]
-    """For every unit, at every cutoff."""
+    """The leakage of every unit at every cutoff."""
 
 
 def outer_band(size: tuple[int, int], cutoff: float, radius: Radius = "corner") -> Bool[Tensor, "rows columns"]:

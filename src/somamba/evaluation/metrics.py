@@ -25,7 +25,7 @@ class Scores(NamedTuple):
     psnr: float
     """Decibels; infinite if prediction and target are equal."""
     ssim: float
-    """At most 1, reached by equal images."""
+    """Structural similarity: at most 1, reached by equal images."""
     nmse: float
     """Squared error over the squared norm of the target; 0 for equal images."""
 

@@ -9,7 +9,7 @@ from somamba.errors import DataError
 
 
 def parse_header(xml: str, path: Path) -> ElementTree.Element:
-    """The root of an ISMRMRD header; refused where it is not plain XML."""
+    """The root of an ISMRMRD header; refused if it is not plain XML."""
     if "<!DOCTYPE" in xml:
         raise DataError(f"{path}: the ISMRMRD header contains a document type, which no scanner writes.")
     try:
@@ -19,7 +19,7 @@ def parse_header(xml: str, path: Path) -> ElementTree.Element:
 
 
 def voxel_size(xml: str, path: Path, *, rows: Literal["x", "y"]) -> tuple[float, float, float] | None:
-    """Size in mm along ``(slices, y, x)`` of the reconstructed grid, or None where the header does not tell.
+    """Size in mm along ``(slices, y, x)`` of the reconstructed grid, or None if the header does not tell.
 
     Args:
         xml: The header.

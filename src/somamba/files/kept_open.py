@@ -9,7 +9,7 @@ class Closable(Protocol):
     """What can be kept open."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file."""
 
 
 C = TypeVar("C", bound=Closable)

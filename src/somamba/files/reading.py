@@ -65,7 +65,7 @@ class FileInfo:
     voxel: tuple[float, ...] | None = None
     """Voxel size in mm, in the order of the axes."""
     affine: tuple[tuple[float, ...], ...] | None = None
-    """From the indices of a NIfTI image, ``(x, y, z)``, to mm: right, anterior, superior."""
+    """The map from the indices of a NIfTI image, ``(x, y, z)``, to mm: right, anterior, superior."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arrays", Members(self.path, self.arrays, self.refused))

@@ -39,19 +39,19 @@ class Adaptation:
     steps: int | None = None
     """How many steps; None takes at most `MOST_STEPS` and stops when the held-out samples get no better."""
     learning_rate: float = 5e-4
-    """Of Adam. It was chosen with a pilot of this scheme; what the whole command gains is not yet measured."""
+    """The rate of Adam. It was chosen with a pilot of this scheme; what the whole command gains is not yet measured."""
     slices: int = 3
     """Slices of a volume to adapt to, spread over it."""
     check_every: int = 10
     """Steps between two looks at the held-out samples."""
     patience: int = 2
-    """So many looks without improvement end it."""
+    """So many looks at the held-out samples without improvement end the adaptation."""
     hidden: float = 0.3
     """Share of the samples that a step holds out and learns to predict."""
     held_out: float = 0.1
     """Share of the samples that decide."""
     seed: int = 0
-    """Names all draws."""
+    """The seed of everything that is drawn."""
 
     def __post_init__(self) -> None:
         for name in ("slices", "check_every", "patience"):
@@ -78,7 +78,7 @@ class AdaptationProgress:
     steps: int
     """At most."""
     residual: float
-    """Of the held-out samples, of the last look; 0 predicts them exactly."""
+    """Residual of the held-out samples at the last look; 0 predicts them exactly."""
     seconds_left: float
     """At most, as measured so far; infinite before the first step."""
 
@@ -92,7 +92,7 @@ class Adapted:
 
     trained: Trained
     record: Mapping[str, Any]
-    """For the provenance: settings, slices, held-out residual before and after, the step that was kept."""
+    """What the provenance records: settings, slices, held-out residual before and after, the step that was kept."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,10 +80,10 @@ class JobOutcome:
     job: Job
     state: Literal["done", "there", "failed"]
     reason: str = ""
-    """Why it failed."""
+    """The reason why it failed."""
     slices: int = 0
     empty: int = 0
-    """Slices without signal."""
+    """The number of slices without signal."""
     seconds: float = 0.0
     scores: Scores = field(default_factory=dict)
     """Against the whole scan, if it was undersampled for it."""
@@ -103,7 +103,7 @@ class Worker:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        """Get ready.
+        """Choose the device, and read the template if there is one.
 
         Args:
             request: What to do with every scan.

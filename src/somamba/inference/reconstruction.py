@@ -32,7 +32,7 @@ class Reconstruction:
     voxel: tuple[float, float, float] | None = None
     """Size in mm along slices, rows and columns."""
     affine: NDArray[np.float64] | None = None
-    """From column, row and slice to mm, right, anterior, superior: the affine of a NIfTI file."""
+    """The map from column, row and slice to mm, right, anterior, superior: the affine of a NIfTI file."""
     provenance: Mapping[str, Any]
     """How it came about, in plain values that JSON can hold."""
     study: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Placement(NamedTuple):
     """What a writer may rely on."""
 
     spacing: tuple[float, float, float] | None
-    """From slice to slice, row to row and column to column, in mm; the first one includes gaps if they are known."""
+    """Distances in mm between slices, rows and columns; the first one includes gaps if they are known."""
     affine: NDArray[np.float64] | None
     """The affine, if its sizes are those of the voxels and its axes are perpendicular: some files, ACDC's among them,
     have an affine that was never filled in beside the true size of their voxels."""

@@ -28,13 +28,13 @@ class MeasuredSlice:
     kspace: Complex[Tensor, "coils y x"]
     """Centred, zero where nothing was acquired."""
     mask: Bool[Tensor, "#y x"]
-    """What was acquired."""
+    """The samples that were acquired."""
     maps: Complex[Tensor, "coils y x"] | None = None
     """Sensitivities of unit norm; None for one coil, or if coils are kept side by side."""
 
     @property
     def operator(self) -> LinearOperator:
-        """``A``."""
+        """The operator ``A`` of the slice."""
         return encoding(self.mask[None, None], None if self.maps is None else self.maps[None])
 
 

@@ -34,7 +34,7 @@ class Trained:
     """A model with its weights, in evaluation mode on the CPU, and how it came about."""
 
     name: str
-    """Name in `MODELS`."""
+    """The name of the model in `MODELS`."""
     model: Reconstructor
     weights: str = ""
     """Digest of the weights, empty if there are none."""

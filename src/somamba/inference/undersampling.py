@@ -13,7 +13,7 @@ LEAST_CALIBRATION = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Undersampling:
-    """Which samples of a fully sampled scan are kept; the same for all its slices."""
+    """How a fully sampled scan is undersampled: the same samples are kept of all its slices."""
 
     acceleration: float | int = 4
     """All samples over those that are kept."""

@@ -15,14 +15,14 @@ from somamba.physics.operator import LinearOperator
 from somamba.shapes import Images
 
 Mode = Literal["as_published", "+dc"]
-"""Of an image-domain network: as its public code has it, or with data consistency behind it."""
+"""The form of an image-domain network: as its public code has it, or with data consistency behind it."""
 
 
 class ImageNetwork(Reconstructor):
     """A network that sees the zero-filled image only; mode ``+dc`` then brings its output back to the measurements."""
 
     def __init__(self, *, coils: int, mode: Mode, multiple: int, smallest: int = 1) -> None:
-        """Wrap `refine`.
+        """Run `refine` on the zero-filled image.
 
         Args:
             coils: Image channels: the number of coils in coil-channel mode, else 1.

@@ -19,7 +19,7 @@ class CGSenseConfig:
     """When to stop, and how much to regularise: both keep noise from being amplified."""
 
     iterations: int = 30
-    """At most so many iterations."""
+    """The most iterations of conjugate gradients."""
     strength: float = 0.01
     """Tikhonov's lambda, against 1, the largest eigenvalue of ``A^H A`` with maps of unit norm."""
     tolerance: float = 1e-4

@@ -108,7 +108,7 @@ class PatchMerging(nn.Module):
 
 
 class Enlarge(nn.Module):
-    """To finer tokens, and a layer norm."""
+    """Expansion to finer tokens, and a layer norm."""
 
     def __init__(self, channels: int, patch: int, finer: int) -> None:
         super().__init__()

@@ -38,9 +38,9 @@ class RefinementConfig:
     weights: tuple[float, ...] = (0.1, 0.03, 0.003, 0.001, 0.0)
     """Further candidates for mu, tried with the chosen lambda."""
     first_weight: float = 0.01
-    """With this mu lambda is chosen."""
+    """The mu with which lambda is chosen."""
     sparsities: tuple[float, ...] = (0.008, 0.004, 0.002, 0.001)
-    """Candidates for lambda."""
+    """The candidates for lambda."""
     iterations: int = 40
     """Iterations of the last step."""
     search_iterations: int = 10

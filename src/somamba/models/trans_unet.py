@@ -39,7 +39,7 @@ class TransUNetConfig:
     heads: int = 12
     """Heads of each attention; divides d_model."""
     layers: int = 12
-    """Transformer layers."""
+    """The number of transformer layers."""
     positions: int = 20
     """Side of the learned table of positions, 320 / 16; interpolated if the image has another number of tokens."""
     decoder: tuple[int, int, int, int, int] = (512, 256, 128, 64, 16)

@@ -12,7 +12,7 @@ from somamba.shapes import Images
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroFilledConfig:
-    """Nothing to configure."""
+    """There is nothing to configure."""
 
 
 class ZeroFilled(Reconstructor):

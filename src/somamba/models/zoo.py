@@ -32,11 +32,11 @@ class Entry:
     config: Any
     """The default configuration, a frozen dataclass; its type describes all options."""
     build: Callable[[Any], Reconstructor]
-    """Configuration to network."""
+    """Makes the network of a configuration."""
     summary: str
     """One line for people."""
     citation: str
-    """The paper."""
+    """The paper that it comes from."""
     licence: str = "-"
     """Licence of the public code that goes with the paper; our code is written from the equations."""
 

@@ -11,7 +11,7 @@ from somamba.native.structures import Interface, InterfaceGradient, pointer
 
 
 def _rows(tensor: Tensor) -> Tensor:
-    """As a matrix whose rows may lie apart; copied only if that cannot be had."""
+    """The tensor as a matrix whose rows may lie apart; it is copied only if that is not possible."""
     matrix = tensor.flatten(0, -2)
     return matrix if matrix.stride(-1) == 1 else matrix.contiguous()
 

@@ -85,13 +85,13 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
 
 
 def _differences(said: str) -> str:
-    """Which structures the library lays out in another way than `structures` has them."""
+    """The structures that the library lays out in another way than `structures` has them."""
     theirs = dict(line.split(" ", 1) for line in said.splitlines())
     return ", ".join(sorted({entry.split("=")[0] for entry, _ in theirs.items() ^ layout().items()}))
 
 
 def _share_openmp(loaded: ctypes.CDLL) -> None:
-    """Let the kernels run on PyTorch's own threads; where its OpenMP runtime is not found they start their own."""
+    """Let the kernels run on PyTorch's own threads; if its OpenMP runtime is not found they start their own."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("lib*omp*")):
         try:
             runtime = ctypes.CDLL(str(path))

@@ -238,7 +238,7 @@ STRUCTURES: tuple[type[ctypes.Structure], ...] = (
     InterfaceGradient, Depthwise, DepthwiseGradient, Route, RouteGradient, RouteSizes, Stream, StreamGradient,
     StreamSizes,
 )  # fmt: skip
-"""All of them."""
+"""All structures that Python and the kernels share."""
 
 
 def layout() -> dict[str, str]:

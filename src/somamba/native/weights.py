@@ -26,9 +26,9 @@ class RouteWeights:
     filter: Layer
     """The depthwise filter, ``(channels, 1, 3, 3)``."""
     carrier: Layer
-    """For the first pool, ``(d, channels / 2)``."""
+    """The layer of the first pool, ``(d, channels / 2)``."""
     evidence: Layer
-    """For the second."""
+    """The layer of the second pool."""
     smooth: Tensor
     """Taps of the carrier's low pass. They are fixed: no gradient reaches them."""
 
@@ -77,7 +77,7 @@ class StreamWeights:
     outlet: tuple[Tensor, Tensor, Tensor] | None
     """Weight ``(width, 1, 3, 3)`` and bias of the filter; ``(channels, width)`` from the filtered G to the output."""
     merge: Layer
-    """From the read-out to the output, ``(channels, read-out)``."""
+    """The layer from the read-out to the output, ``(channels, read-out)``."""
 
 
 def leaves(weights: RouteWeights | StreamWeights | Access) -> list[Tensor]:

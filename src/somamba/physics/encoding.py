@@ -87,7 +87,7 @@ class Sampling(LinearOperator):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledFourier(Composed):
-    """M F, whose ``F^H M F`` is a filter: cheaper than there and back, most of all where whole columns are acquired."""
+    """M F, whose ``F^H M F`` is a filter: cheaper than there and back, most of all if whole columns are acquired."""
 
     outer: Sampling
 

@@ -16,7 +16,7 @@ class SamplingMask:
     """A sampling pattern and what was asked for when it was made."""
 
     pattern: Tensor
-    """Boolean, (1, x) where whole columns are acquired, else (y, x)."""
+    """Boolean, (1, x) if whole columns are acquired, else (y, x)."""
     kind: str
     """Name of the maker, as in `somamba.physics.masks.MASKS`."""
     acceleration: int | float

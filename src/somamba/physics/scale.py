@@ -16,7 +16,7 @@ def brightness(image: Tensor) -> float:
 
 
 def zero_filled_scale(y: KSpace, A: LinearOperator) -> float:
-    """The brightness of ``|A^H y|``; of the root sum of squares where ``A`` gives one image for every coil.
+    """The brightness of ``|A^H y|``; of the root sum of squares if ``A`` gives one image for every coil.
 
     It is found from the measurements alone, so it is the same whether or not the whole image is known.
     """

@@ -20,7 +20,7 @@ from somamba.results.setting import Subject
 
 TITLE = "SO-Mamba report"
 SLICES = 20
-"""Of a kept case that are put into a page; a viewer of 128 x 128 pixels has about a megabyte for each image then."""
+"""The most slices of a kept case in a page; a viewer of 128 x 128 pixels has about a megabyte for each image then."""
 
 
 def build_report(

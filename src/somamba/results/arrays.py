@@ -1,6 +1,6 @@
 """Small files of arrays and facts: ``.npz`` without pickle, and JSON. No torch.
 
-Such files may come from somebody else, so they are read under limits: what a member declares is compared with what is
+Such files may come from other people, so they are read under limits: what a member declares is compared with what is
 wanted, and bounded, before anything is unpacked.
 """
 

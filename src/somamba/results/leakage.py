@@ -83,7 +83,7 @@ class LeakageAverage(NamedTuple):
 
     @property
     def levels(self) -> Levels:
-        """Both means."""
+        """HLeak and RLeak, each the mean over slices."""
         return Levels(self.hleak.mean, self.rleak.mean)
 
 

@@ -14,7 +14,7 @@ def find_device(name: str) -> torch.device:
     """The device of this process.
 
     Args:
-        name: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
+        name: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"

@@ -19,7 +19,7 @@ class Processes:
     rank: int = 0
     """Number of this process, from 0."""
     size: int = 1
-    """Number of processes."""
+    """The number of processes."""
 
     def total(self, values: Tensor) -> Tensor:
         """The sum of a tensor over all processes."""
@@ -82,7 +82,7 @@ def joined(device: str = "auto") -> Iterator[World]:
     """Join the processes ``torchrun`` started (NCCL on GPUs, gloo on CPUs); alone, stay alone.
 
     Args:
-        device: ``cpu``, ``cuda``, or ``auto`` for a GPU where there is one.
+        device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
     """
     place = find_device(device)
     if announced_size() == 1:

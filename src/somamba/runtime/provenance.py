@@ -14,9 +14,9 @@ def code_record() -> dict[str, str]:
 
 
 def commit() -> str:
-    """The commit this package was imported from, ``+changes`` where files differ, or ``unknown`` outside git."""
+    """The commit this package was imported from, ``+changes`` if files differ, or ``unknown`` outside git."""
     here = Path(__file__).resolve()
-    # An installed copy may sit inside somebody else's repository; only one that tracks this very file counts.
+    # An installed copy may lie inside another repository; only one that tracks this very file counts.
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) is None:
         return "unknown"
     head = _git(here.parent, "rev-parse", "HEAD")

@@ -32,7 +32,7 @@ ATTEMPTS, PAUSE = 10, 0.5
 
 
 def annealed_folder(run: Path) -> Path:
-    """Where the annealed copy of a run goes unless another folder is named."""
+    """The folder of the annealed copy of a run, unless another one is named."""
     return run.with_name(f"{run.name}_annealed")
 
 

@@ -23,7 +23,7 @@ class Journal:
         *,
         keep: Callable[[Event], bool] = lambda _event: False,
     ) -> None:
-        """Open a journal.
+        """Open the journal of a run, and write events to its end.
 
         Args:
             path: Where the lines go, or None.
@@ -39,7 +39,7 @@ class Journal:
             self._file = path.open("ab", buffering=0)
 
     def write(self, event: str, *, step: int, **facts: Any) -> None:
-        """Note one event; whoever reads the file sees it at once."""
+        """Write one event and flush it, so that a reader of the file sees it at once."""
         entry = {"event": event, "step": step, "time": round(time.time(), 3), **facts}
         if self._file is not None:
             try:

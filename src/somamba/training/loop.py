@@ -199,7 +199,7 @@ def _train(
 
 
 class _Beginning(NamedTuple):
-    """Where a session begins."""
+    """The step and state at which a session begins."""
 
     progress: Progress
     average: WeightAverage | None
@@ -271,7 +271,7 @@ def _validate(
         progress = replace(progress, validated=progress.step, validated_seconds=progress.seconds)
         progress = replace(progress, scores=scores, best=best)
         if improved:
-            checkpoints.write_best(progress)  # Before "last": whoever resumes there finds the best it speaks of.
+            checkpoints.write_best(progress)  # Before "last", which names the best: a resumed run finds it.
     facts = {"improved": improved, "averaged": average is not None, "seconds": time.monotonic() - began}
     journal.write("validation", step=progress.step, **scores, **facts)
     checkpoints.write_last(progress)

@@ -35,9 +35,9 @@ class Preview:
     processes: int
     """Processes that share a step."""
     threads: int
-    """Threads of each."""
+    """The number of threads of each process."""
     step_seconds: float
-    """One step, measured."""
+    """Seconds of one measured step."""
     validation_seconds: float
     """One validation, from one measured batch of it."""
 

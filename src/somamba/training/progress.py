@@ -18,7 +18,7 @@ class Progress:
     """The numbers of a run."""
 
     step: int = 0
-    """Steps done."""
+    """The number of steps that were taken."""
     loss_sum: float = 0.0
     """Sum of the losses of the current epoch's steps."""
     loss_steps: int = 0

@@ -1,6 +1,6 @@
 """Everything that decides a training, in one frozen record: the YAML file, the command line and the checkpoint agree.
 
-A recipe states what differs from the defaults here, which are the paper's where it says something. ``network`` depends
+A recipe states what differs from the defaults here, which are the paper's if it states one. ``network`` depends
 on ``model``: its keys are the fields of that model's config.
 """
 
@@ -92,10 +92,10 @@ class Anneal:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """How a training is run, not what it computes. May change on resume; bits repeat only where it does not."""
+    """How a training is run, not what it computes. May change on resume; bits repeat only if it does not."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """``auto`` takes a GPU where there is one."""
+    """``auto`` takes a GPU if there is one."""
     threads: int | None = None
     """Threads of each process on the CPU; by default torch's choice."""
     workers: int = 0
@@ -274,7 +274,7 @@ def recorded(recipe: Recipe) -> dict[str, Any]:
 
 
 def differences(recipe: Recipe, record: Mapping[str, Any], *, source: str, may_grow: bool = False) -> list[str]:
-    """Where a recipe would compute something else than the recorded one did; ``machine`` may differ.
+    """The fields in which a recipe would compute something else than the recorded one did; ``machine`` may differ.
 
     Args:
         recipe: The recipe at hand.

@@ -29,7 +29,7 @@ class Run:
 
     @property
     def budget(self) -> float | None:
-        """Seconds of training; None where epochs decide."""
+        """Seconds of training; None if epochs decide."""
         return None if self.recipe.minutes is None else 60 * self.recipe.minutes
 
 

@@ -26,9 +26,9 @@ class Requests:
     """What a process asks for during a step. Requests are summed over processes: one by any is obeyed by all."""
 
     stop: bool = False
-    """End the session."""
+    """The session is to end."""
     save: bool = False
-    """Write a checkpoint."""
+    """A checkpoint is to be written."""
 
 
 @dataclass(frozen=True, kw_only=True)

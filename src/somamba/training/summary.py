@@ -50,7 +50,7 @@ def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRec
 
 
 def summary_table(rows: Sequence[SweepRecord]) -> Table:
-    """The same for people, in few enough columns for any terminal: a long name is folded, a number never cut."""
+    """A summary for people, in few enough columns for any terminal: a long name is folded, a number never cut."""
     table = Table(Column("run", overflow="fold"), box=box.SIMPLE_HEAD)
     for head in ("seed", "steps", "training", "parameters", "PSNR", "SSIM"):
         table.add_column(head, justify="right", no_wrap=True)

@@ -110,7 +110,7 @@ def _carry_out(run: Run, request: StopRequest, started: float, watch: Watcher) -
 
 
 def _within_session(recipe: Recipe, started: float) -> Recipe | None:
-    """The recipe with what is left of the session's time; None where nothing is."""
+    """The recipe with what is left of the session's time; None if nothing is left."""
     limit = recipe.machine.max_minutes
     if limit is None:
         return recipe
@@ -134,7 +134,7 @@ def _measure(run: Run, request: StopRequest, watch: Watcher) -> None:
 
 
 def _report(run: Run, error: Exception) -> str:
-    """What went wrong in one line; where it is no error of ours, the whole story lies beside the run."""
+    """What went wrong in one line; if it is no error of ours, the traceback lies beside the run."""
     if isinstance(error, SomambaError):
         return str(error)
     with suppress(StorageError):  # The disk may be what is wrong.

@@ -22,7 +22,7 @@ COLOURS = {"training": "bold", "measuring": "bold", "finished": "green", "failed
 
 @dataclass
 class Line:
-    """One run: where it stood when the sweep began, and what was heard of it since."""
+    """One run: its status when the sweep began, and the events since."""
 
     run: Run
     before: RunStatus
@@ -63,7 +63,7 @@ class Line:
 
 
 class SweepTable:
-    """Where every run of a sweep stands."""
+    """The status of every run of a sweep."""
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.lines: dict[str, Line] = {}
@@ -76,7 +76,7 @@ class SweepTable:
         self.lines[name].hear(event)
 
     def seconds_left(self) -> float | None:
-        """Of training, over all runs; None where it is not known of one of them."""
+        """Seconds of training left, over all runs; None if one of them is not known."""
         left = [line.seconds_left() for line in self.lines.values()]
         known = [seconds for seconds in left if seconds is not None]
         return sum(known) if len(known) == len(left) else None

@@ -10,7 +10,7 @@ from somamba.cli.parsers.inspect import add_choices
 DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
 .hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
 
-What was acquired is found from where k-space is zero; coils are prewhitened where the file has a noise scan; more than
+What was acquired is found from where k-space is zero; coils are prewhitened if the file has a noise scan; more than
 12 coils are compressed; coil maps are estimated (ESPIRiT) unless they are given; slices are read and reconstructed one
 at a time. Behind the network a last step makes the image sparse in wavelets, as far as samples that were held out
 confirm it (--no-refinement leaves it out). Results say inside how they were made. Of several files, those whose result

@@ -6,15 +6,11 @@ subjects missing keeps the same parts.
 """
 
 import re
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role
+from somamba.data.case import Entry, LeftOut, Listing, Role
+from somamba.data.readers.nifti_volume import open_case as open_case
 from somamba.errors import DataError
-from somamba.files.reading import Volume, inspect, read
 
 IMAGE = re.compile(r"(sub-(\d+))_T1w\.nii\.gz")
 PERIOD = 8
@@ -48,27 +44,3 @@ def role_of(number: int) -> Role:
 def is_stripped(case_id: str) -> bool:
     """Whether a case of this name is one of these brains, which have lost their skull and scalp."""
     return re.fullmatch(r"sub-\d+", case_id) is not None
-
-
-def open_case(entry: Entry) -> Case | LeftOut:
-    """Check one volume and return its case."""
-    (path,) = entry.files
-    info = inspect(path)
-    voxel = info.voxel
-    return Case(
-        id=entry.id,
-        source=str(path),
-        image=Volume(shape=info.array("image", axes=3, kinds="f").shape, read=partial(read_image, path), itemsize=4),
-        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
-    )
-
-
-def read_image(path: Path, start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of the volume.
-
-    Args:
-        path: The NIfTI file.
-        start: The first slice.
-        stop: The slice after the last one.
-    """
-    return read(path, "image", start, stop)

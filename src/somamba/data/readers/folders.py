@@ -1,4 +1,4 @@
-"""Where the official archives put their files."""
+"""The folders in which the official archives put their files."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

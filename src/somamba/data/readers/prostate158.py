@@ -5,16 +5,12 @@ and ``prostate158_test/test``.
 """
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role
+from somamba.data.case import Entry, LeftOut, Listing, Role
 from somamba.data.readers.folders import official_folders
+from somamba.data.readers.nifti_volume import open_case as open_case
 from somamba.errors import DataError
-from somamba.files.reading import Volume, inspect, read
 
 ROLES: Mapping[str, Role] = {
     "prostate158_train/train": "train",
@@ -43,28 +39,3 @@ def find(root: Path) -> Listing:
                 if path != image
             )
     return Listing(entries=tuple(entries), left_out=tuple(left_out))
-
-
-def open_case(entry: Entry) -> Case | LeftOut:
-    """Check one T2 volume and return its case."""
-    (path,) = entry.files
-    info = inspect(path)
-    shape = info.array("image", axes=3, kinds="f").shape
-    voxel = info.voxel
-    return Case(
-        id=entry.id,
-        source=str(path),
-        image=Volume(shape=shape, read=partial(read_image, path), itemsize=4),
-        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
-    )
-
-
-def read_image(path: Path, start: int, stop: int) -> NDArray[np.float32]:
-    """Slices of the volume.
-
-    Args:
-        path: The NIfTI file.
-        start: The first slice.
-        stop: The slice after the last one.
-    """
-    return read(path, "image", start, stop)

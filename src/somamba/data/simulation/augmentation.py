@@ -75,12 +75,32 @@ def drawn_config(config: DataConfig, augmentation: Augmentation, width: int, dra
     numbers = generator(draw.of("variety"))  # the stream keeps its old name, and every scan its numbers
     acceleration = float(numbers.uniform(*augmentation.acceleration))
     lines = min(int(numbers.integers(*augmentation.calibration, endpoint=True)), int(width / acceleration / 2))
+    return bounded_config(config, augmentation, numbers, acceleration=acceleration, center_fraction=lines / width)
+
+
+def bounded_config(
+    config: DataConfig,
+    augmentation: Augmentation,
+    numbers: np.random.Generator,
+    *,
+    acceleration: float,
+    center_fraction: float,
+) -> DataConfig:
+    """The configuration of one scan whose acceleration and centre were drawn before the rest is.
+
+    Args:
+        config: What is not drawn.
+        augmentation: The bounds.
+        numbers: Draws the kind of mask, the number of coils and the noise.
+        acceleration: All columns over acquired ones.
+        center_fraction: The share of the columns that is acquired around the centre.
+    """
     return replace(
         config,
         mask=augmentation.masks[numbers.integers(len(augmentation.masks))],
         masks="drawn",
         acceleration=acceleration,
-        mask_options={"center_fraction": lines / width},
+        mask_options={"center_fraction": center_fraction},
         n_coils=int(numbers.integers(*augmentation.coils, endpoint=True)),
         snr=math.exp(numbers.uniform(*np.log(augmentation.snr))),
         augmentation=None,

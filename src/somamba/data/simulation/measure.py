@@ -100,7 +100,7 @@ def coil_sum(images: Complex[Tensor, "coils y x"]) -> Float[Tensor, "1 y x"]:
 def _measured(
     values: NDArray[Any], config: DataConfig
 ) -> tuple[Complex[Tensor, "coils y x"], Complex[Tensor, "coils y x"] | None, Tensor]:
-    """Fully sampled k-space, maps where they were estimated, and the image that all of it gives."""
+    """Fully sampled k-space, maps if they were estimated, and the image that all of it gives."""
     stored = torch.from_numpy(np.array(values, dtype=np.complex64))
     if config.combine == "coils":
         return stored, None, coil_sum(ifft2c(stored))

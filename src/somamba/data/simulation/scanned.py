@@ -18,6 +18,7 @@ from torch import Tensor
 
 from somamba.data.batch import Sample
 from somamba.data.config import DataConfig
+from somamba.data.simulation.augmentation import bounded_config
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.placement import View, at_resolution, dressed, placed
 from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
@@ -114,16 +115,7 @@ def scan_config(config: DataConfig, augmentation: Augmentation, width: int, numb
     acceleration = math.exp(numbers.uniform(*np.log(augmentation.acceleration)))
     most = int(MOST_OF_ALL * width / acceleration)
     lines = max(FEWEST_LINES, min(int(numbers.integers(*augmentation.calibration, endpoint=True)), most))
-    return replace(
-        config,
-        mask=augmentation.masks[numbers.integers(len(augmentation.masks))],
-        masks="drawn",
-        acceleration=acceleration,
-        mask_options={"center_fraction": lines / width},
-        n_coils=int(numbers.integers(*augmentation.coils, endpoint=True)),
-        snr=math.exp(numbers.uniform(*np.log(augmentation.snr))),
-        augmentation=None,
-    )
+    return bounded_config(config, augmentation, numbers, acceleration=acceleration, center_fraction=lines / width)
 
 
 def whole_scan(

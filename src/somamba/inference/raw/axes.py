@@ -18,7 +18,7 @@ USUAL = {2: ("y", "x"), 3: ("coils", "y", "x"), 4: ("slices", "coils", "y", "x")
 MAPS_ORDERS = (*(USUAL[n] for n in (3, 4)), ("y", "x", "coils"), ("slices", "y", "x", "coils"))
 """The orders in which coil maps are looked for."""
 MOST_COILS = 64
-"""With more than this, the first of three axes is taken for slices: few receivers have more coils."""
+"""If it has more entries than this, the first of three axes is taken for slices: few receivers have more coils."""
 CLEARLY = 1.5
 """The energy must be this many times more concentrated for an unusual order to be believed."""
 

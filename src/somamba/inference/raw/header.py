@@ -27,7 +27,7 @@ class Header:
     """The first encoding of a header."""
 
     encoded: Space
-    """What was acquired."""
+    """The grid that was acquired."""
     wanted: Space
     """What the picture should be."""
     trajectory: str

@@ -45,7 +45,7 @@ class ReadoutGrid:
     rows: int
     """What an oversampled readout is trimmed to."""
     shift: int
-    """From the number of a phase encoding step to its column."""
+    """The column of every phase encoding step, by its number."""
 
     def assemble(self, numbers: NDArray[np.int64]) -> NDArray[np.complex64]:
         """K-space (coils, y, x) of one picture; lines acquired several times are averaged."""

@@ -16,7 +16,7 @@ TRAJECTORY_KEYS = ("traj", "trajectory", "dcf")
 
 
 def open_npy(path: Path, choices: Choices) -> RawScan:
-    """A single array."""
+    """The array of a .npy file."""
     array = stored_array(path, "array", inspect(path).arrays["array"])
     return open_array(array, choices, format_name="NumPy array (.npy)")
 

@@ -143,7 +143,7 @@ def _gapless(lines: Bool[Tensor, " lines"]) -> bool:
 
 
 def _span(lines: Bool[Tensor, " lines"]) -> slice:
-    """From the first to the last line that could have been acquired."""
+    """The lines from the first to the last that could have been acquired."""
     found = lines.nonzero().flatten().tolist()
     gap = max((second - first - 1 for first, second in pairwise(found)), default=0)
     before, after = found[0], len(lines) - 1 - found[-1]

@@ -12,7 +12,7 @@ EVEN = 0.02
 
 
 class SliceOrder(NamedTuple):
-    """Where each slice of a stack comes from."""
+    """The acquired slice for each place of a stack."""
 
     slices: tuple[int | None, ...]
     """For every place along the normal, the number of the acquired slice; None for one that is missing."""

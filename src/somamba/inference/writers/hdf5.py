@@ -19,7 +19,7 @@ from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored
 
 
 def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
-    """Write one file."""
+    """Write the pictures as HDF5."""
     buffer = io.BytesIO()
     with h5py.File(buffer, "w") as file:
         file["reconstruction"] = reconstruction.magnitudes

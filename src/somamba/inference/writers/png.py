@@ -20,7 +20,7 @@ from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, sta
 
 
 def write_png(reconstruction: Reconstruction, path: Path) -> None:
-    """Write one picture."""
+    """Write all slices as one grey picture."""
     grid, shown, white = overview(reconstruction.magnitudes[: reconstruction.stack])
     told = PngInfo()
     told.add_text("provenance", stamp(reconstruction, (grid,)))

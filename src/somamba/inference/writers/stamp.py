@@ -20,8 +20,6 @@ from somamba.inference.reconstruction import Reconstruction
 BLOCK_BYTES = 1 << 26
 KEY = "somamba"
 DIGEST = "pixels_sha256"
-START = f'{{"{KEY}": '
-"""Every stamp starts so; readers of formats with many comments know it by that."""
 RESEARCH = "Research only, not for diagnosis."
 
 

@@ -29,7 +29,7 @@ class SpatialAttention(nn.Module):
         self.project = nn.Linear(WIDTH * channels, channels, bias=False)
 
     def forward(self, grid: Grid) -> Grid:
-        """Attend."""
+        """Return the attended features."""
         windows = Windows(grid.shape[1], grid.shape[2], self.window)
         q, k, v = (windows.split(to(grid), self.heads) for to in (self.to_q, self.to_k, self.to_v))
         return self.project(windows.merge(self.attend([Pair(q, k)], v, windows)))
@@ -47,7 +47,7 @@ class FrequencyAttention(nn.Module):
             self.register_buffer(f"blur_{i}", blur.clone(), persistent=False)
 
     def forward(self, grid: Grid) -> Grid:
-        """Attend."""
+        """Return the attended features."""
         q = full(self.to_q(grid.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)).softmax(dim=-1)
         return (q.flatten(1, 2) @ self.map(full(grid))).unflatten(1, grid.shape[1:3])
 

@@ -46,7 +46,7 @@ class Average(nn.AvgPool2d):
 
     @override
     def forward(self, grid: Grid) -> Grid:
-        """Average."""
+        """Average over neighbouring pixels."""
         return super().forward(grid.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 
@@ -80,7 +80,7 @@ class Experts(nn.Module):
         return share
 
     def forward(self, grid: Grid, weights: Float[Tensor, "batch experts"]) -> Grid:
-        """Ask all experts."""
+        """Return the weighted sum of all experts, positive parts only."""
         weighted = (w[:, None, None, None] * expert(grid) for w, expert in zip(weights.mT, self.experts, strict=True))
         return F.relu(reduce(add, weighted))
 

@@ -50,7 +50,7 @@ class Down(nn.Module):
     def forward(
         self, grid: Float[Tensor, "batch rows columns channels"]
     ) -> Float[Tensor, "batch rows//2 columns//2 2*channels"]:
-        """Filter and fold."""
+        """Filter, and fold pixels into channels."""
         return rearrange(self.filter(grid), "b (y s) (x t) c -> b y x (c s t)", s=2, t=2)
 
 
@@ -64,7 +64,7 @@ class Up(nn.Module):
     def forward(
         self, grid: Float[Tensor, "batch rows columns channels"]
     ) -> Float[Tensor, "batch 2*rows 2*columns channels//2"]:
-        """Filter and unfold."""
+        """Filter, and unfold channels into pixels."""
         return rearrange(self.filter(grid), "b y x (c s t) -> b (y s) (x t) c", s=2, t=2)
 
 

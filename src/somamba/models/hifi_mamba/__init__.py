@@ -1,1 +1,1 @@
-"""HiFi-Mamba."""
+"""HiFi-Mamba: dual-stream Mamba of two frequency bands."""

@@ -43,7 +43,7 @@ class Haar(nn.Module):
     """LL band of the orthonormal Haar wavelet: half the sum of four neighbours, which is twice their mean."""
 
     def forward(self, features: Feature) -> Halved:
-        """Halve both sides."""
+        """Return the band, at half the height and width."""
         return 2 * F.avg_pool2d(features, 2)
 
 
@@ -103,5 +103,5 @@ class ChannelGate(nn.Module):
         )
 
     def forward(self, features: Feature) -> Feature:
-        """Gate."""
+        """Return the features times their gates."""
         return self.gate(features) * features

@@ -73,10 +73,10 @@ class HiFiMambaConfig:
 
     @property
     def stages(self) -> int:
-        """Number of groups."""
+        """The number of groups."""
         return self.parts.groups if self.groups is None else self.groups
 
     @property
     def band(self) -> str:
-        """Which of the low-pass filters splits the bands."""
+        """The low-pass filter that splits the bands."""
         return "binomial" if self.variant == "release" else self.split

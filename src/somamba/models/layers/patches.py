@@ -32,5 +32,5 @@ class PatchExpansion(nn.Module):
         self.project = nn.Linear(channels, patch * patch * finer, bias=False)
 
     def forward(self, grid: Grid) -> Pixels:
-        """Expand."""
+        """Expand every token into a patch."""
         return rearrange(self.project(grid), "b y x (p q c) -> b (y p) (x q) c", p=self.patch, q=self.patch)

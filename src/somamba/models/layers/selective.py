@@ -50,7 +50,7 @@ class SelectiveLayer(nn.Module):
         self.scan = SelectiveScan(backend)
 
     def forward(self, u: Float[Tensor, "batch tokens channels"]) -> Float[Tensor, "batch tokens channels"]:
-        """Select and scan."""
+        """Make the arguments of the scan and run it."""
         return self.read(u, self.select(u))
 
     def select(self, u: Float[Tensor, "batch tokens channels"]) -> Selection:

@@ -54,7 +54,7 @@ class Windows:
 
     @cached_property
     def _mixed(self) -> list[bool]:
-        """Of each window, whether it holds more than one region."""
+        """Whether each window holds more than one region."""
         mixed: list[bool] = (self._regions != self._regions[:, :1]).any(dim=1).tolist()
         return mixed
 

@@ -14,7 +14,7 @@ class LMOConfig:
     depth: int = 16
     """Blocks. The public code has 6, 7, 12 or 16, by mask and acceleration; its own size table goes with 6."""
     channels: int = 64
-    """Feature maps."""
+    """The number of feature maps."""
     d_state: int = 16
     """State size of the scan."""
     feature_dc: Literal["complex", "magnitude"] = "complex"

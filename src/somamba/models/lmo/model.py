@@ -125,7 +125,7 @@ class Block(nn.Module):
 
 
 class LMO(Reconstructor):
-    """Linear Mamba Operator."""
+    """The Linear Mamba Operator (LMO)."""
 
     def __init__(self, config: LMOConfig | None = None) -> None:
         super().__init__()

@@ -62,7 +62,7 @@ class Scanning(nn.Module):
         self.out_proj = nn.Linear(inner, channels, bias=False)
 
     def forward(self, features: Float[Tensor, "batch channels y x"]) -> Float[Tensor, "batch channels y x"]:
-        """Integrate."""
+        """Return the scanned features, gated by the local ones."""
         grid = rearrange(features, "b c y x -> b y x c")
         local = self.local(rearrange(self.norm_local(grid), "b y x c -> b c y x"))
         gated = self.mamba(self.norm(grid)) * F.silu(full(rearrange(local, "b c y x -> b y x c")))

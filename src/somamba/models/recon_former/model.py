@@ -3,6 +3,8 @@
 x  image        h  features that a unit carries from one iteration to the next
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -66,40 +68,26 @@ class RecurrentUnit(nn.Module):
         return self.decode(features)[..., :height, :width], State(features, memories)
 
 
-def half_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At half the resolution.
+def full_unit(
+    channels: int, depth: int, config: ReconFormerConfig, *, kernel: int = 3, stride: int = 1
+) -> RecurrentUnit:
+    """The unit at the resolution of the image, or at a coarser one.
 
     Args:
         channels: The channels of the unit.
         depth: The number of its blocks.
         config: The config of the network.
+        kernel: The width of the filters that change the resolution.
+        stride: How many times coarser the features are.
     """
     images = 2 * config.coils
     encoder = nn.Sequential(
-        nn.Conv2d(images, channels, 3, padding=1), nn.ReLU(), nn.Conv2d(channels, channels, 4, stride=2, padding=1)
-    )
-    decoder = nn.Sequential(
-        nn.ConvTranspose2d(channels, channels, 4, stride=2, padding=1),
+        nn.Conv2d(images, channels, 3, padding=1),
         nn.ReLU(),
-        nn.ConvTranspose2d(channels, images, 3, padding=1),
-    )
-    return RecurrentUnit(channels, depth, config, encoder, decoder)
-
-
-def full_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At the resolution of the image.
-
-    Args:
-        channels: The channels of the unit.
-        depth: The number of its blocks.
-        config: The config of the network.
-    """
-    images = 2 * config.coils
-    encoder = nn.Sequential(
-        nn.Conv2d(images, channels, 3, padding=1), nn.ReLU(), nn.Conv2d(channels, channels, 3, padding=1)
+        nn.Conv2d(channels, channels, kernel, stride=stride, padding=1),
     )
     decoder = nn.Sequential(
-        nn.ConvTranspose2d(channels, channels, 3, padding=1),
+        nn.ConvTranspose2d(channels, channels, kernel, stride=stride, padding=1),
         nn.ReLU(),
         nn.ConvTranspose2d(channels, images, 3, padding=1),
     )
@@ -107,7 +95,7 @@ def full_unit(channels: int, depth: int, config: ReconFormerConfig) -> Recurrent
 
 
 def enlarged_unit(channels: int, depth: int, config: ReconFormerConfig) -> RecurrentUnit:
-    """At one and a half times the resolution.
+    """The unit at one and a half times the resolution.
 
     Args:
         channels: The channels of the unit.
@@ -151,6 +139,8 @@ class ReconFormer(Reconstructor):
         super().__init__()
         self.config = config or ReconFormerConfig()
         self.coils = self.config.coils
+        half_unit = partial(full_unit, kernel=4, stride=2)
+        builders: tuple[Callable[[int, int, ReconFormerConfig], RecurrentUnit], ...]
         builders = (half_unit, full_unit, enlarged_unit)
         sizes = zip(builders, self.config.channels, self.config.depths, strict=True)
         self.units = nn.ModuleList(build(channels, depth, self.config) for build, channels, depth in sizes)

@@ -15,7 +15,7 @@ Residency = Literal["none", "full", "learned_channel", "learned_token", "learned
 
 @dataclass(frozen=True, kw_only=True)
 class Routes:
-    """Where the evidence stream G may go (the columns of the ownership ablation)."""
+    """The ways that the evidence stream G may go (the columns of the ownership ablation)."""
 
     OLD_VALUES: ClassVar[Mapping[str, Mapping[Any, str]]] = {"residency": {False: "none", True: "full"}}
 
@@ -152,7 +152,7 @@ class SOMambaConfig:
     consistency: Literal["auto", "hard", "soft", "proximal"] = "auto"
     """Data consistency after each group; auto is hard without sensitivity maps and proximal with them."""
     cg_iterations: int = 100
-    """With sensitivity maps: the most iterations of conjugate gradients in one data consistency while training; in use
+    """The most iterations of conjugate gradients of one proximal data consistency while training; in use
     a step is solved, see `ProximalConsistency`."""
     cg_tolerance: float = 1e-6
     """The iterations stop earlier at this residual, relative to the first."""

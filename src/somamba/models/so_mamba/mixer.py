@@ -35,7 +35,7 @@ class InputProjection(nn.Linear):
         self.widths = widths
 
     def forward(self, u: Tensor) -> dict[str, Tensor]:  # type: ignore[override]
-        """Project and cut."""
+        """Project the content and cut the result into its named parts."""
         z, x, *others = self.widths.values()
         weights = self.weight.split([z, x, sum(others)])
         spare = -sum(others) % 16

@@ -92,7 +92,7 @@ def settings(config: Any, above: str = "") -> Iterator[tuple[str, object]]:
 def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> bool:
     """Tell whether the compiled form of a unit that has one may take the place of its layers now.
 
-    Not in a trace, or where a hook waits for one of the layers: it would wait in vain. With gradients only in float32.
+    Not in a trace, and not if one of the layers has a hook, which would not be called. With gradients only in float32.
 
     Args:
         norm: The norm of the features.

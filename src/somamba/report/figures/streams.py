@@ -105,7 +105,7 @@ def _spread(count: int) -> list[int]:
 
 
 def _colours(count: int) -> list[Any]:
-    """From dark in the first unit to light in the last."""
+    """The colours of the units, from dark in the first to light in the last."""
     table = require("matplotlib", extra="report").colormaps["viridis"]
     return [table(0.92 * unit / max(1, count - 1)) for unit in range(count)]
 

@@ -27,7 +27,7 @@ SCRIPTS = (
     "keys.js",
     "start.js",
 )
-"""In the order in which they need each other; together they are one function."""
+"""The scripts in the order in which they need each other; together they are one function."""
 
 
 def document(title: str, body: Html) -> str:

@@ -21,7 +21,7 @@ class Dress(NamedTuple):
     under: str
     """Rule under a heading that several columns share."""
     left: str
-    """Alignment of names."""
+    """The alignment of names."""
     wrapped: bool
     """Whether headings of single columns are centred by themselves."""
 

@@ -40,7 +40,7 @@ def curves_section(runs: Sequence[TrainedRun], palette: Palette) -> Html | None:
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:
-    """As many points as can be seen."""
+    """The points of a curve without those that cannot be seen beside their neighbours."""
     stride = max(1, math.ceil(len(points) / MOST_POINTS))
     # Counted from the end: the last mean is the one that is looked for.
     return list(points[::-1][::stride][::-1])

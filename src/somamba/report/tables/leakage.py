@@ -73,7 +73,7 @@ def leakage_table(leaked: Sequence[LeakageRecord], scored: Sequence[ScoreRecord]
 
 
 def leakage_overview(groups: Mapping[str, tuple[LeakageSetting, Sequence[LeakageRecord]]]) -> Table:
-    """The same numbers for a page, one line for each network and cutoff; networks need not be comparable.
+    """The numbers of the table for a page, one line for each network and cutoff; networks need not be comparable.
 
     Args:
         groups: The measurements, by a name that is unique here.

@@ -190,7 +190,7 @@ def _factor(acceleration: float) -> str:
 
 
 def _runs(places: Iterable[Place]) -> list[MethodRun]:
-    """In the order of the methods, then by seed."""
+    """The runs in the order of the methods, then by seed."""
     return sorted({place.run for place in places}, key=lambda run: (method_place(run.method), run.seed or 0))
 
 

@@ -17,7 +17,7 @@ class Tiles:
     T: int
     """Tokens of a chunk."""
     R: int
-    """Rank."""
+    """The rank."""
     RP: int
     """Rank, padded to a power of two."""
     N: int

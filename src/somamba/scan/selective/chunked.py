@@ -3,7 +3,7 @@
 Inside a chunk, neighbouring steps ``h -> a h + x`` are composed to steps over 2, 4, 8, ... tokens:
 ``(a2, x2) after (a1, x1) = (a2 a1, a2 x1 + x2)``. After log2(chunk) doublings every token holds its step from the
 chunk's start. Nothing is ever divided by a product of decays, so they may underflow. In float32 a decay is as exact as
-a number near one can be: where tokens decay by 3e-8 each, 25,600 of them are off by 5e-4.
+a number near one can be: if tokens decay by 3e-8 each, 25,600 of them are off by 5e-4.
 
 Only the states between chunks are kept for the backward pass; a chunk is computed again when its turn comes. With the
 adjoint ``l[t] = C[t] dy[t] + a[t+1] l[t+1]``, the same recurrence in reverse, all gradients are sums of products.
