@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from somamba.training.display import Pace, duration, live_display, plain_display
+from somamba.training.display import RunProgress, duration, live_display, plain_display
 
 START = {"event": "start", "step": 0, "best": None, "timed": False, "length": 20, "place": 0, "validate_every": 10}
 START |= {"steps_per_epoch": 10, "batch_size": 4}
@@ -14,35 +14,35 @@ VALIDATION = {"event": "validation", "step": 10, "psnr": 31.5, "improved": True,
 
 
 def test_the_line_has_epoch_loss_psnr_speed_and_time_left():
-    pace = Pace()
+    pace = RunProgress()
     for event in (START, *STEPS, VALIDATION):
-        pace.hear(event)
+        pace.add(event)
     assert pace.line() == (
         "epoch 1.00/2  step 10/20  loss 0.12500  PSNR 31.50 dB  best 31.50  2.00 slices/s  27 s left"
     )
 
 
 def test_under_a_budget_the_time_left_is_what_is_left_of_it():
-    pace = Pace()
+    pace = RunProgress()
     for event in (START | {"timed": True, "length": 60.0, "place": 12.0, "validate_every": 20.0}, *STEPS, VALIDATION):
-        pace.hear(event)
+        pace.add(event)
     assert pace.line() == ("epoch 1.00  step 10  loss 0.12500  PSNR 31.50 dB  best 31.50  2.00 slices/s  42 s left")
-    pace.hear({"event": "step", "step": 11, "loss_mean": None, "seconds": 100.0})
+    pace.add({"event": "step", "step": 11, "loss_mean": None, "seconds": 100.0})
     assert pace.seconds_left() == 0.0
 
 
 def test_the_pace_is_that_of_this_session():
-    pace = Pace()
-    pace.hear(START | {"step": 18, "best": 33.0})
+    pace = RunProgress()
+    pace.add(START | {"step": 18, "best": 33.0})
     assert "best 33.00" in pace.line()
-    pace.hear({"event": "step", "step": 19, "loss_mean": None, "seconds": 5.0})
+    pace.add({"event": "step", "step": 19, "loss_mean": None, "seconds": 5.0})
     assert pace.seconds_left() == 5.0
 
 
 def test_a_worse_validation_keeps_the_best():
-    pace = Pace()
+    pace = RunProgress()
     for event in (START, STEPS[0], VALIDATION, VALIDATION | {"psnr": 30.0, "improved": False}):
-        pace.hear(event)
+        pace.add(event)
     assert "PSNR 30.00 dB  best 31.50" in pace.line()
 
 

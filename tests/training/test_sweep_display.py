@@ -28,7 +28,7 @@ def test_a_line_has_state_step_loss_best_and_time_left(runs):
     overview = SweepTable(runs)
     assert overview.lines["unet"].cells() == ["unet", "[dim]waiting[/]", "0", "-", "-", "1 min 00 s"]
     for event in (state("training"), TIMED, *STEPS, VALIDATION):
-        overview.hear("unet", event)
+        overview.add("unet", event)
     assert overview.lines["unet"].cells() == ["unet", "[bold]training[/]", "10", "0.12500", "31.50 dB", "47 s"]
     assert overview.seconds_left() == 47 + 60
 
@@ -36,9 +36,9 @@ def test_a_line_has_state_step_loss_best_and_time_left(runs):
 def test_measuring_counts_batches_and_a_finished_run_needs_no_time(runs):
     overview = SweepTable(runs)
     for event in (state("measuring"), {"event": "measured", "done": 3, "count": 8}):
-        overview.hear("unet", event)
+        overview.add("unet", event)
     assert overview.lines["unet"].cells()[1] == "[bold]measuring 3/8[/]"
-    overview.hear("unet", state("finished"))
+    overview.add("unet", state("finished"))
     assert overview.lines["unet"].cells()[1] == "[green]finished[/]"
     assert overview.seconds_left() == 60
 

@@ -17,7 +17,7 @@ from somamba.models.layers.drop_path import DropPath, rising_rates
 from somamba.models.layers.initial import start_linear_layers
 from somamba.models.layers.patches import PatchEmbedding, PatchExpansion, Pixels
 from somamba.models.layers.selective import SelectiveLayer
-from somamba.options import check_at_least, check_words
+from somamba.options import check_at_least, check_probability, check_words
 from somamba.scan.selective.directions import cross_merge, cross_scan
 from somamba.shapes import Grid
 
@@ -53,8 +53,7 @@ class MambaUNetConfig:
             raise ConfigError(f"depths={self.depths} must name at least one level, each with a block or more.")
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} is halved on the way up; choose an even number.")
-        if not 0 <= self.drop_path < 1:
-            raise ConfigError(f"drop_path={self.drop_path:g} must lie between 0 and 1, 1 excluded.")
+        check_probability(self, "drop_path")
 
 
 class SS2D(nn.Module):

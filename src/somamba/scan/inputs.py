@@ -100,7 +100,10 @@ class ScanInputs:
         return tuple(getattr(self, field.name) for field in fields(self))
 
     def part(self, head: int, lanes: slice) -> "ScanInputs":
-        """The scan of some of the ``p`` lanes of one head, in place: no lane's state ever meets another's."""
+        """The arguments restricted to one head and a slice of its ``p`` channels, as views.
+
+        This is exact, because the recurrence never mixes channels.
+        """
         one = slice(head, head + 1)
         group = head * self.B.shape[3] // self.x.shape[2]
         interface = (slice(None), slice(None), slice(None), slice(group, group + 1))

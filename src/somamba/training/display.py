@@ -11,8 +11,8 @@ from somamba.results.journal import Event
 from somamba.training.journal import Listener
 
 
-class Pace:
-    """What the events of a run add up to: where it stands, how fast it is, how long it will take."""
+class RunProgress:
+    """What the events of a run add up to: its step, its speed, and how long it will take."""
 
     def __init__(self) -> None:
         self.step = self.first = 0
@@ -24,7 +24,7 @@ class Pace:
         self._step_seconds = 0.0
         self._validation_seconds = 0.0
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Take note of an event."""
         if event["event"] == "prepare":
             self._prepared = event
@@ -98,11 +98,11 @@ def duration(seconds: float) -> str:
 
 def plain_display(write: Callable[[str], object], *, every: float = 30.0) -> Listener:
     """A listener that writes a line at start, first step, every validation and end, and every so many seconds."""
-    pace, written = Pace(), time.monotonic()
+    pace, written = RunProgress(), time.monotonic()
 
-    def hear(event: Event) -> None:
+    def show(event: Event) -> None:
         nonlocal written
-        pace.hear(event)
+        pace.add(event)
         if event["event"] == "prepare":
             # Prepared cases are opened in no time; only those that are prepared now are worth a line.
             if time.monotonic() - written > min(every, 5.0):
@@ -114,22 +114,22 @@ def plain_display(write: Callable[[str], object], *, every: float = 30.0) -> Lis
             end = f"  {event['reason']}" if event["event"] == "stop" else ""
             write(pace.line() + end)
 
-    return hear
+    return show
 
 
 @contextmanager
 def live_display(console: Console) -> Iterator[Listener]:
     """A listener that keeps one line up to date, with a bar; validations stay above it."""
-    pace = Pace()
+    pace = RunProgress()
     columns = (BarColumn(bar_width=20), TaskProgressColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("starting", total=None)
 
-        def hear(event: Event) -> None:
-            pace.hear(event)
+        def show(event: Event) -> None:
+            pace.add(event)
             total = pace.length or None
             progress.update(task, completed=pace.place, total=total, description=pace.line())
             if event["event"] == "validation":
                 progress.console.print(pace.line())
 
-        yield hear
+        yield show

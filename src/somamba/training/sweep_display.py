@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from somamba.results.journal import Event
-from somamba.training.display import Pace, duration, plain_display
+from somamba.training.display import RunProgress, duration, plain_display
 from somamba.training.journal import Listener
 from somamba.training.run_status import Run, RunStatus, State, run_status
 from somamba.training.sweep import Watcher
@@ -27,13 +27,13 @@ class Line:
     run: Run
     before: RunStatus
     state: State
-    pace: Pace = field(default_factory=Pace)
+    pace: RunProgress = field(default_factory=RunProgress)
     measured: str = ""
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Take note of an event."""
         if event["event"] in OF_A_RUN:
-            self.pace.hear(event)
+            self.pace.add(event)
         elif event["event"] == "state":
             self.state, self.measured = event["state"], ""
         elif event["event"] == "measured":
@@ -71,9 +71,9 @@ class SweepTable:
             before = run_status(run)
             self.lines[run.name] = Line(run, before, before.state)
 
-    def hear(self, name: str, event: Event) -> None:
+    def add(self, name: str, event: Event) -> None:
         """Take note of an event of a run."""
-        self.lines[name].hear(event)
+        self.lines[name].add(event)
 
     def seconds_left(self) -> float | None:
         """Seconds of training left, over all runs; None if one of them is not known."""
@@ -100,7 +100,7 @@ def live_sweep_display(runs: Sequence[Run], console: Console) -> Iterator[Watche
     with Live(overview.table(), console=console, refresh_per_second=2) as live:
 
         def watch(name: str, event: Event) -> None:
-            overview.hear(name, event)
+            overview.add(name, event)
             live.update(overview.table())
 
         yield watch

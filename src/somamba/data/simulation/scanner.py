@@ -1,4 +1,4 @@
-"""What a magnitude image has lost, made up again for protocol ``raw``: coils, a smooth phase, noise. All by seed."""
+"""What a magnitude image does not have, simulated for protocol ``raw``: coils, a smooth phase, noise. All by seed."""
 
 import math
 from functools import lru_cache

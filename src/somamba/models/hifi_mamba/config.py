@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from somamba.errors import ConfigError
-from somamba.options import check_at_least, check_words
+from somamba.options import check_at_least, check_probability, check_words
 
 
 class Parts(NamedTuple):
@@ -62,9 +62,7 @@ class HiFiMambaConfig:
                 f"split={self.split!r} is for variant 'paper'; the release always splits with a binomial filter. "
                 "Leave split out, or choose variant='paper'."
             )
-        for name in ("drop_path", "dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name}={getattr(self, name):g} must lie between 0 and 1, 1 excluded.")
+        check_probability(self, "drop_path", "dropout")
 
     @property
     def parts(self) -> Parts:
