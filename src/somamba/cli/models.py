@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> None:
         MODELS.items(), "Counting", console=console, transient=True, disable=not console.is_terminal
     ):
         network = build(name).eval()
-        parameters = f"{sum(p.numel() for p in network.parameters()):,}"
+        parameters = f"{network.parameter_count:,}"
         if options.cost:
             cost = measure_cost(network, options.size)
             macs = (cost.module, cost.all, cost.scan, cost.fft)

@@ -60,8 +60,7 @@ def measure_cost(model: Reconstructor, size: tuple[int, int], *, coils: int = 1)
         stack.enter_context(torch.no_grad())
         stack.enter_context(counter)
         model(y, encoding(mask))
-    parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    return Cost(parameters, layers.macs, counter.macs, layers.scan, counter.fft)
+    return Cost(model.parameter_count, layers.macs, counter.macs, layers.scan, counter.fft)
 
 
 class _LayerCounter:

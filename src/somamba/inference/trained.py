@@ -63,7 +63,7 @@ class Trained:
     @property
     def parameters(self) -> int:
         """The number of trainable parameters."""
-        return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
+        return self.model.parameter_count
 
     @property
     def epochs(self) -> float:
@@ -136,7 +136,7 @@ def open_model(source: str) -> Trained:
             f"{source} is neither a checkpoint folder, such as runs/x/best, nor the name of a model.{hint}"
         )
     model = MODELS[source].build(MODELS[source].config)
-    if any(parameter.requires_grad for parameter in model.parameters()):
+    if model.parameter_count:
         raise InputError(f"{source!r} has weights to learn: give the folder of a checkpoint, such as runs/x/best.")
     return Trained(source, model.eval(), source=source)
 

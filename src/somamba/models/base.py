@@ -24,6 +24,11 @@ class Reconstructor(nn.Module, ABC):
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
         """Reconstruct the image that ``A`` measured as ``y``."""
 
+    @property
+    def parameter_count(self) -> int:
+        """The number of trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters() if parameter.requires_grad)
+
     def start(self, y: Tensor, A: LinearOperator) -> Images:
         """Return the zero-filled image ``A^H y``, after all checks; the first thing that ``forward`` does.
 

@@ -34,7 +34,7 @@ def about_run(model: Reconstructor, training: SliceDataset, plan: Plan, world: W
             "realised_acceleration": mask.realised_acceleration,
             "digest": None if config.draws_masks else mask.digest,
         },
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": model.parameter_count,
         "training_cases": len(training.cases),
         "training_slices": len(training),
         "steps_per_epoch": plan.steps_per_epoch,
@@ -69,5 +69,5 @@ def start_facts(model: Reconstructor, recipe: Recipe, plan: Plan, progress: Prog
         "steps_per_epoch": plan.steps_per_epoch,
         "batch_size": recipe.batch_size,
         **hardware(world),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": model.parameter_count,
     }

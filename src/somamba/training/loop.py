@@ -86,7 +86,7 @@ def build_model(recipe: Recipe) -> Reconstructor:
     torch.manual_seed(recipe.seed)
     with at_most(source=f"model={recipe.model!r}"):
         model = MODELS[recipe.model].build(recipe.network)
-    if not any(parameter.requires_grad for parameter in model.parameters()):
+    if not model.parameter_count:
         raise ConfigError(f"model={recipe.model!r} has nothing to learn.")
     return model
 

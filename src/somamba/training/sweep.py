@@ -51,7 +51,7 @@ def prepare_runs(grid: Grid, folder: Path) -> list[Run]:
         try:
             for split in ("train", "val"):
                 split_entries(recipe.data.dataset, recipe.data.root, split, validation=recipe.data.validation)
-            parameters = sum(parameter.numel() for parameter in build_model(recipe).parameters())
+            parameters = build_model(recipe).parameter_count
             run = Run(name=name, recipe=recipe, folder=folder / name, parameters=parameters)
             run_status(run)
         except SomambaError as error:
