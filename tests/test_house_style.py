@@ -10,6 +10,12 @@ SOURCE = ROOT / "src" / "somamba"
 MODULES = sorted(SOURCE.rglob("*.py"))
 KERNELS = {SOURCE / "scan" / "gpu" / name for name in ("tiles.py", "forward.py", "backward.py")}
 """Triton kernels: their arguments are addresses and sizes that the module's docstring explains once."""
+DOCUMENTS = sorted(
+    path
+    for place in (".", "docs", "weights", "src", "tests", "examples", ".github")
+    for path in (ROOT.glob("*.md") if place == "." else (ROOT / place).rglob("*.md"))
+)
+WIDTH = 120
 MOST_LINES = 300
 MOST_STATEMENT_LINES = 60
 """Lines of a function besides its docstring."""
@@ -64,3 +70,19 @@ def test_public_functions_of_three_parameters_explain_them(path):
         if not {"override", "overload"} & {ast.unparse(decorator) for decorator in function.decorator_list}
     ]
     assert silent == []
+
+
+def prose(text):
+    """The numbered lines of a Markdown text that can be wrapped: no tables, pictures, headings or code."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and not line.startswith("    ") and not line.lstrip().startswith(("|", "!", "#", "<", "```")):
+            yield number, line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_markdown_wraps(path):
+    """A line that is one word, such as a long link, may stick out."""
+    long = [number for number, line in prose(path.read_text(encoding="utf-8")) if len(line) > WIDTH and " " in line]
+    assert long == []
