@@ -29,7 +29,7 @@ class Completion:
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, generate, print."""
+    """Print the completion script of a shell."""
     options = parser().parse_args(arguments)
     say(SHELLS[options.shell](list(completions())), end="")
 

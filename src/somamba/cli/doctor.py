@@ -21,7 +21,7 @@ PACKAGES = ("somamba", "torch", "numpy", "h5py", "nibabel", "scikit-image", "saf
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, look, print."""
+    """Print versions, extras, kernels and backends."""
     options = parser().parse_args(arguments)
     facts, tables = _facts(), _backends()
     if options.json:

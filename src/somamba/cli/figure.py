@@ -18,7 +18,7 @@ from somamba.results.streams import read_streams
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, draw, write."""
+    """Draw the figure that is asked for, and write it."""
     options = parser().parse_args(arguments)
     save_figure(DRAW[options.kind](options), options.output)
     say(f"wrote {options.output}")

@@ -14,7 +14,7 @@ from somamba.runtime.provenance import code_record
 
 
 def main(arguments: list[str]) -> None:
-    """Read, build, write."""
+    """Read the sources, build the page and write it."""
     options = parser().parse_args(arguments)
     if options.slices < 1:
         raise InputError(f"--slices {options.slices} shows nothing; give 1 or more.")

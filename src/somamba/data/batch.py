@@ -49,7 +49,7 @@ class Batch:
         return len(self.case_ids)
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device."""
+        """The batch on another device."""
         moved = {name: getattr(self, name).to(device) for name in ("y", "A", "mask", "target", "scale")}
         return replace(self, **moved)
 
@@ -80,7 +80,7 @@ def collate(samples: Sequence[Sample]) -> Batch:
 
 
 def _with_coils(sample: Sample, count: int) -> Sample:
-    """The same sample with blind coils behind its own, up to ``count``."""
+    """The sample with coils that see nothing behind its own, up to ``count``."""
     blind = (0, 0, 0, 0, 0, count - len(sample.kspace))
     if sample.maps is None or not any(blind):
         return sample

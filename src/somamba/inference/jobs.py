@@ -179,7 +179,7 @@ class Worker:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerFactory:
-    """Makes a `Worker`.
+    """A factory of workers.
 
     It is small and serialisable without ``trained``: Ray ships it to a node, which opens the weights itself.
     """

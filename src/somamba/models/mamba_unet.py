@@ -71,7 +71,7 @@ class SS2D(nn.Module):
         self.out_proj = nn.Linear(inner, channels, bias=False)
 
     def forward(self, grid: Grid) -> Grid:
-        """Mix the tokens."""
+        """Return the tokens after scans in four directions."""
         content, gate = self.in_proj(grid).chunk(2, dim=-1)
         readout = self.selective(cross_scan(self.filter(content), DIRECTIONS))
         merged = cross_merge(readout, (grid.shape[1], grid.shape[2]), DIRECTIONS)
@@ -115,7 +115,7 @@ class Enlarge(nn.Module):
         self.norm = nn.LayerNorm(finer)
 
     def forward(self, grid: Grid) -> Pixels:
-        """Expand and norm."""
+        """Return finer tokens, normed."""
         return self.norm(self.expand(grid))
 
 

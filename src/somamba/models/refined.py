@@ -28,7 +28,7 @@ class Strengths(NamedTuple):
     weight: Tensor
     """``mu``: how closely to keep to the network's image."""
     sparsity: Tensor
-    """``lambda``."""
+    """``lambda``: how strongly the image is made sparse."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ class Refined(Reconstructor):
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
-    """The same samples of virtual coils, if there is one slice and it has more coils than that."""
+    """The samples of virtual coils, if there is one slice and it has more coils than that."""
     maps = next((factor.maps for factor in parts.A.factors if isinstance(factor, Coils)), None)
     if maps is None or len(parts.y) > 1 or maps.shape[1] <= n_coils:
         return parts

@@ -88,7 +88,7 @@ class Grouped(nn.Module):
         self.norm = nn.GroupNorm(groups, outside, eps=eps)
 
     def forward(self, features: Features) -> Features:
-        """Filter and norm."""
+        """Return the filtered and normed features."""
         return self.norm(full(self.convolution(features)))
 
 
@@ -214,7 +214,7 @@ class Decode(nn.Module):
         self.norm = nn.BatchNorm2d(outside)
 
     def forward(self, features: Features) -> Features:
-        """Filter, norm, activate."""
+        """Return the filtered, normed and activated features."""
         return F.relu(self.norm(full(self.convolution(features))))
 
 

@@ -50,7 +50,7 @@ class Normalised(nn.Module):
         self.norm = nn.InstanceNorm2d(convolution.out_channels)
 
     def forward(self, features: Float[Tensor, "batch _ _ _"]) -> Float[Tensor, "batch _ _ _"]:
-        """Filter, norm, activate."""
+        """Return the filtered, normed and activated features."""
         return F.leaky_relu(self.norm(full(self.convolution(features))), SLOPE)
 
 

@@ -16,7 +16,7 @@ class ZeroFilledConfig:
 
 
 class ZeroFilled(Reconstructor):
-    """``A^H y``."""
+    """The zero-filled image ``A^H y``."""
 
     def __init__(self, config: ZeroFilledConfig | None = None) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ class Leaf(NamedTuple):
     path: tuple[str, ...]
     """Names of the attributes that lead to it."""
     kind: Any
-    """Its type."""
+    """The type of the field."""
 
     def of(self, record: Any) -> Any:
         """The value that a record has there."""

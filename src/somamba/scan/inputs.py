@@ -71,7 +71,7 @@ class ScanInputs:
     B: Interface
     """Write interface, normed, before bias and rotation."""
     x: Content
-    """Content."""
+    """The content of every token."""
     z: Content
     """Gate, before the SiLU."""
     C_bias: InterfaceBias
@@ -89,7 +89,7 @@ class ScanInputs:
     angles: Angles
     """Rotation speeds, before tanh."""
     dt: PerToken
-    """Step size, positive."""
+    """The step size of every token, positive."""
     adt: PerToken
     """A * dt, the logarithm of the decay, negative."""
     trap: PerToken

@@ -157,7 +157,7 @@ def batches_from(step: int, dataset: SliceDataset, recipe: Recipe, plan: Plan, w
 
 
 def spread_cases(dataset: SliceDataset, limit: int | None) -> SliceDataset:
-    """The same dataset with at most ``limit`` cases, evenly spread over all of them."""
+    """The dataset with at most ``limit`` of its cases, evenly spread over all of them."""
     count_all = len(dataset.cases)
     if limit is None or limit >= count_all:
         return dataset

@@ -36,7 +36,7 @@ class Filter(nn.Conv2d):
 
     @override
     def forward(self, grid: Grid) -> Grid:
-        """Filter."""
+        """Return the filtered features."""
         return super().forward(grid.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 

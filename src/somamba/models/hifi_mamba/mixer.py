@@ -45,7 +45,7 @@ class TokenFilter(nn.Conv1d):
         super().__init__(width, width, TAPS, padding=padding, dilation=DILATION, groups=width, bias=False)
 
     def forward(self, interface: Interface) -> Interface:
-        """Filter."""
+        """Return the filtered tokens."""
         filtered = self._conv_forward(rearrange(interface, "b t 1 n -> b n t"), self.weight, None)
         return rearrange(filtered, "b n t -> b t 1 n")
 

@@ -16,7 +16,7 @@ class DepthwiseGELU(nn.Conv2d):
         super().__init__(channels, channels, kernel_size=3, padding=1, groups=channels)
 
     def forward(self, grid: Grid) -> Grid:
-        """Filter and activate."""
+        """Return the filtered and activated features."""
         grid = full(grid)
         if usable(grid, self.weight):
             return depthwise_gelu(grid, self.weight, self.bias)
@@ -31,5 +31,5 @@ class DepthwiseSiLU(nn.Conv2d):
         super().__init__(channels, channels, kernel_size=3, padding=1, groups=channels)
 
     def forward(self, grid: Grid) -> Grid:
-        """Filter and activate."""
+        """Return the filtered and activated features."""
         return F.silu(self._conv_forward(grid.permute(0, 3, 1, 2), self.weight, self.bias)).permute(0, 2, 3, 1)

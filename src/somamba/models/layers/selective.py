@@ -23,9 +23,9 @@ class Selection(NamedTuple):
     steps: Float[Tensor, "batch tokens directions rank"]
     """Step size, before it is spread over the channels."""
     B: Float[Tensor, "batch tokens directions n"]
-    """Write interface."""
+    """How content is written to the state."""
     C: Float[Tensor, "batch tokens directions n"]
-    """Read interface."""
+    """How the state is read."""
 
 
 class SelectiveLayer(nn.Module):

@@ -83,7 +83,7 @@ class InterfaceConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class MixerConfig:
-    """Mamba-3 MIMO."""
+    """The Mamba-3 MIMO mixer."""
 
     d_state: int = 16
     """n, the state size."""
@@ -92,7 +92,7 @@ class MixerConfig:
     expand: int = 2
     """Inner width, in multiples of the width of the content tokens."""
     rank: int = 4
-    """MIMO rank."""
+    """The rank of the MIMO scan."""
     groups: int = 1
     """Sets of heads that share B and C."""
     rope_fraction: float = 0.5
@@ -134,11 +134,11 @@ class SOMambaConfig:
     routes: Routes = field(default_factory=Routes)
     """Switches of the ownership contract."""
     router: RouterConfig = field(default_factory=RouterConfig)
-    """State-ownership router."""
+    """The state-ownership router."""
     interface: InterfaceConfig = field(default_factory=InterfaceConfig)
-    """State-interface modulation."""
+    """The modulation of the state interfaces."""
     mixer: MixerConfig = field(default_factory=MixerConfig)
-    """Mamba-3."""
+    """The Mamba-3 mixer."""
     outlet_ratio: int = 0
     """NSR: 0 is depthwise 3x3, GELU, 1x1; k > 0 an inverted bottleneck k times as wide."""
     output_projection: Literal["merged", "separate"] = "merged"

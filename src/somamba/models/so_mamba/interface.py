@@ -26,11 +26,11 @@ class Modulation(NamedTuple):
     weight: Tensor
     """``(4 * width, hidden)``: for mu_B, nu_B, mu_C, nu_C."""
     bias: Tensor
-    """``(4 * width,)``."""
+    """``(4 * width,)``: the bias of that layer."""
     scale: Tensor
-    """alpha_mu."""
+    """alpha_mu, the strength of the multiplicative modulation."""
     shift: Tensor
-    """alpha_nu."""
+    """alpha_nu, the strength of the additive modulation."""
 
     def values(self) -> tuple[Tensor, ...]:
         """mu_B, nu_B, mu_C, nu_C, before the tanh."""

@@ -31,7 +31,7 @@ SCRIPTS = (
 
 
 def document(title: str, body: Html) -> str:
-    """A whole page.
+    """The text of a whole page.
 
     Args:
         title: Title of the window.

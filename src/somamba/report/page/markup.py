@@ -19,7 +19,7 @@ Content = str | None
 
 
 def element(tag: str, *content: Content, **attributes: str | int | float | bool | None) -> Html:
-    """One element.
+    """One element with its attributes and content.
 
     Args:
         tag: Name of the element.

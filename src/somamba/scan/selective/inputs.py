@@ -25,15 +25,15 @@ class SelectiveInputs:
     """All arguments of one selective scan, in the order of the official kernel."""
 
     u: PerChannel
-    """Content."""
+    """The content of every token."""
     dt: PerChannel
     """Step size, positive: the caller applies the softplus."""
     A: Rates
     """Rates of decay, negative."""
     B: Interface
-    """Write interface."""
+    """How content is written to the state."""
     C: Interface
-    """Read interface."""
+    """How the state is read."""
     D: Skip
     """Skip from the content to the read-out."""
 
