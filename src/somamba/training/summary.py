@@ -17,7 +17,7 @@ def summarise(run: Run, command: str) -> SweepRecord:
     """The line of a finished run."""
     records, done = read_scores(run.results), run_status(run)
     if not done.seconds > 0:
-        raise InputError(f"{run.folder} is finished, but its journal.jsonl is gone: nobody knows how far it came.")
+        raise InputError(f"{run.folder} is finished, but its journal.jsonl is gone, so how far it came is not known.")
     first = records[0]
     return SweepRecord(
         subject=first.subject,

@@ -14,7 +14,7 @@ def make(rng):
     return lambda depth: torch.randn(15, 2, 3, depth, 16, dtype=torch.float64, generator=rng)
 
 
-def loop(pairs, v, strangers=None, bias=None):
+def loop(pairs, v, apart=None, bias=None):
     attended = torch.zeros_like(v)
     for window in range(len(v)):
         for batch in range(v.shape[1]):
@@ -22,8 +22,8 @@ def loop(pairs, v, strangers=None, bias=None):
                 scores = sum(pair.q[window, batch, head].T @ pair.k[window, batch, head] for pair in pairs)
                 if bias is not None:
                     scores = scores + bias[head]
-                if strangers is not None:
-                    scores[strangers[window]] = -1e9
+                if apart is not None:
+                    scores[apart[window]] = -1e9
                 attended[window, batch, head] = v[window, batch, head] @ scores.softmax(dim=1).T
     return attended
 
@@ -33,7 +33,7 @@ def test_attention_equals_a_plain_loop(make, rng):
     pairs, v = [Pair(make(5), make(5))], make(7)
     bias = torch.randn(3, 16, 16, dtype=torch.float64, generator=rng)
     attended = WindowAttention()(pairs, v, windows, bias)
-    torch.testing.assert_close(attended, loop(pairs, v, windows.strangers(0, 15), bias))
+    torch.testing.assert_close(attended, loop(pairs, v, windows.apart(0, 15), bias))
 
 
 def test_the_maps_of_several_pairs_are_added(make):

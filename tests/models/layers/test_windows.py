@@ -42,22 +42,22 @@ def test_a_shift_moves_the_windows_down_and_to_the_right(rng):
 
 @every_grid
 @shifted_or_not
-def test_strangers_are_the_filling_and_what_came_round_from_the_other_end(size, shift):
+def test_apart_are_the_filling_and_what_came_round_from_the_other_end(size, shift):
     windows = Windows(*size, 8, shift)
     tokens = numbered(windows)
-    strangers = windows.strangers(0, len(tokens))
-    strangers = torch.zeros(len(tokens), 64, 64, dtype=torch.bool) if strangers is None else strangers
+    apart = windows.apart(0, len(tokens))
+    apart = torch.zeros(len(tokens), 64, 64, dtype=torch.bool) if apart is None else apart
     for window, i, j in itertools.product(range(len(tokens)), range(0, 64, 7), range(0, 64, 5)):
         one, other = int(tokens[window, i]) - 1, int(tokens[window, j]) - 1
         if min(one, other) < 0:
-            assert strangers[window, i, j] or max(one, other) < 0, "filling may only see filling"
+            assert apart[window, i, j] or max(one, other) < 0, "filling may only see filling"
             continue
         squares = [tuple((place - shift) // 8 for place in divmod(token, size[1])) for token in (one, other)]
-        assert strangers[window, i, j] == (squares[0] != squares[1])
+        assert apart[window, i, j] == (squares[0] != squares[1])
 
 
-def test_windows_without_strangers_say_so():
+def test_windows_of_neighbours_alone_say_so():
     windows = Windows(24, 24, 8, 4)
-    assert windows.strangers(0, 2) is None
-    assert windows.strangers(0, 3) is not None
-    assert Windows(24, 24, 8).strangers(0, 9) is None
+    assert windows.apart(0, 2) is None
+    assert windows.apart(0, 3) is not None
+    assert Windows(24, 24, 8).apart(0, 9) is None

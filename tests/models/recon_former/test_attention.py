@@ -30,8 +30,8 @@ def literal(attention, grid, previous, lam):
         for j in range(SIDE**2):
             down, right = i // SIDE - j // SIDE + SIDE - 1, i % SIDE - j % SIDE + SIDE - 1
             score[..., i, j] += attention.bias[:, down * (2 * SIDE - 1) + right]
-    strangers = windows.strangers(0, len(score))
-    score = score + torch.where(strangers, -100.0, 0.0)[:, None, None]
+    apart = windows.apart(0, len(score))
+    score = score + torch.where(apart, -100.0, 0.0)[:, None, None]
     score = score if previous is None else lam * previous + (1 - lam) * score
     attended = v @ score.softmax(dim=-1).mT
     return attention.project(windows.merge(attended)), score

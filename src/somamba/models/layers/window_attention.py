@@ -57,9 +57,9 @@ class WindowAttention(nn.Module):
             scores = full(torch.cat(q, dim=-2).mT @ torch.cat(k, dim=-2))
             if bias is not None:
                 scores += bias
-            strangers = windows.strangers(start, start + len(scores))
-            if strangers is not None:
-                scores += torch.zeros(strangers.shape).masked_fill(strangers, -torch.inf).to(scores)[:, None, None]
+            apart = windows.apart(start, start + len(scores))
+            if apart is not None:
+                scores += torch.zeros(apart.shape).masked_fill(apart, -torch.inf).to(scores)[:, None, None]
             attended.append(values @ self.softmax(scores).mT.to(values.dtype))
             start += len(scores)
         return torch.cat(attended)

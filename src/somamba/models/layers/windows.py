@@ -1,7 +1,7 @@
 """A grid cut into square windows, and put together again; any size, with or without a shift.
 
 The last windows of a grid whose sides are no multiples are filled up with zeros. A shift is cyclic, so the windows at
-the end hold pieces of both borders. Tokens that are not neighbours, filled-up ones among them, are `strangers`: they
+the end hold pieces of both borders. Tokens that are not neighbours, filled-up ones among them, are `apart`: they
 must not see each other.
 """
 
@@ -45,7 +45,7 @@ class Windows:
             grid = grid.roll((self.shift, self.shift), dims=(1, 2))
         return grid[:, : self.rows, : self.columns]
 
-    def strangers(self, start: int, stop: int) -> Bool[Tensor, "windows tokens tokens"] | None:
+    def apart(self, start: int, stop: int) -> Bool[Tensor, "windows tokens tokens"] | None:
         """Which pairs of tokens of the windows from ``start`` to ``stop`` are no neighbours; None if all are."""
         if not any(self._mixed[start:stop]):
             return None
