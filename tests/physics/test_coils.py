@@ -96,7 +96,7 @@ def test_blocks_of_rows_do_not_show(monkeypatch):
     image, truth = smooth_coils((30, 32))
     kspace = fft2c(truth * image)
     whole = espirit(kspace)
-    monkeypatch.setattr("somamba.physics.coils.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("somamba.physics.eigenvectors.BLOCK_ENTRIES", 1)
     torch.testing.assert_close(espirit(kspace), whole)
 
 

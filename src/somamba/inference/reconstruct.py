@@ -86,33 +86,21 @@ def reconstruct(
         on_adapted(adapted)
     scan, model = preparation.scan, trained.model.to(device)
     refined = refinement(preparation, model, device) if preparation.refines(trained) else None
-    method = refined or model
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
-    empty: list[int] = []
-    accelerations: list[float] = []
-    notes: list[str] = []
+    slices = _Slices()
     for index in range(scan.slices):
-        recovered = recover_slice(preparation, index, method, device)
-        if recovered is None:
-            empty.append(index)
-        else:
+        recovered = recover_slice(preparation, index, refined or model, device)
+        slices.add(index, recovered, preparation)
+        if recovered is not None:
             images[index] = recovered.image
-            accelerations.append(recovered.prepared.acceleration)
-            notes += [note for note in preparation.notes(recovered.prepared.sampling) if note not in notes]
         on_slice(recovered)
-    if len(empty) == scan.slices:
+    if not slices.accelerations:
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
-    undersampling, pattern = preparation.options.undersampling, preparation.pattern
-    provenance: dict[str, Any] = {
-        **_facts(scan, trained),
-        "undersampling": None if undersampling is None else asdict(undersampling),
-        "mask_digest": None if pattern is None else pattern.digest,
-        "acceleration": sum(accelerations) / len(accelerations),
-        "compressed_to": preparation.compressed_to,
+    provenance = {
+        **_facts(preparation, trained),
         "adaptation": None if adapted is None else dict(adapted.record),
         "refinement": None if refined is None else facts_of(refined),
-        "empty_slices": empty,
-        "notes": [*scan.notes, *notes, *([COMPLETE] if max(accelerations) == 1 else [])],
+        **slices.facts(scan),
         "code": code_record(),
     }
     return Reconstruction(
@@ -123,6 +111,31 @@ def reconstruct(
         affine=scan.affine,
         provenance=provenance,
     )
+
+
+class _Slices:
+    """What the provenance says about the slices of a scan, collected one by one."""
+
+    def __init__(self) -> None:
+        self.empty: list[int] = []
+        self.accelerations: list[float] = []
+        self.notes: list[str] = []
+
+    def add(self, index: int, recovered: RecoveredSlice | None, preparation: Preparation) -> None:
+        if recovered is None:
+            self.empty.append(index)
+            return
+        self.accelerations.append(recovered.prepared.acceleration)
+        notes = preparation.notes(recovered.prepared.sampling)
+        self.notes += [note for note in notes if note not in self.notes]
+
+    def facts(self, scan: RawScan) -> dict[str, Any]:
+        complete = [COMPLETE] if max(self.accelerations) == 1 else []
+        return {
+            "acceleration": sum(self.accelerations) / len(self.accelerations),
+            "empty_slices": self.empty,
+            "notes": [*scan.notes, *self.notes, *complete],
+        }
 
 
 def recover_slice(
@@ -169,7 +182,9 @@ def _picture(scan: RawScan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex6
     return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
-def _facts(scan: RawScan, trained: Trained) -> dict[str, Any]:
+def _facts(preparation: Preparation, trained: Trained) -> dict[str, Any]:
+    """What the provenance says about the scan, how it was prepared, and the weights."""
+    scan, undersampling, pattern = preparation.scan, preparation.options.undersampling, preparation.pattern
     if scan.coils == 1:
         maps = "none, one coil"
     elif trained.coils > 1:
@@ -186,4 +201,7 @@ def _facts(scan: RawScan, trained: Trained) -> dict[str, Any]:
         "coils": scan.coils,
         "coil_maps": maps,
         "prewhitened": NOTE in scan.notes,
+        "undersampling": None if undersampling is None else asdict(undersampling),
+        "mask_digest": None if pattern is None else pattern.digest,
+        "compressed_to": preparation.compressed_to,
     }

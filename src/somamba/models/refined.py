@@ -2,9 +2,10 @@
 
 The errors of a network and those of sparsity are partly independent, so their compromise is better than either. How far
 each is to be trusted differs from scan to scan. So some samples are held out, the network makes an image without them,
-and the ``mu`` and ``lambda`` that predict them best are taken; no truth is needed.
+and the ``mu`` and ``lambda`` that predict them clearly better than the usual ones are taken; no truth is needed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,8 @@ from typing_extensions import override
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
 from somamba.physics.compression import compress, compression_matrix
-from somamba.physics.encoding import Coils, encoding
+from somamba.physics.encoding import coil_maps, encoding
+from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.held_out import HeldOut, hold_out, sampled_mask, without_gaps
 from somamba.physics.operator import LinearOperator
 from somamba.physics.sparse import sparse_image
@@ -35,18 +37,25 @@ class Strengths(NamedTuple):
 class RefinementConfig:
     """Which strengths are tried, for images of brightness 1."""
 
-    weights: tuple[float, ...] = (0.1, 0.03, 0.003, 0.001, 0.0)
-    """Further candidates for mu, tried with the chosen lambda."""
-    first_weight: float = 0.01
-    """The mu with which lambda is chosen."""
-    sparsities: tuple[float, ...] = (0.008, 0.004, 0.002, 0.001)
-    """The candidates for lambda."""
-    iterations: int = 40
+    weight: float = 0.01
+    """The mu to take unless another is clearly better."""
+    sparsity: float = 0.004
+    """The lambda to take unless another is clearly better."""
+    weights: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.0)
+    """Other candidates for mu."""
+    sparsities: tuple[float, ...] = (0.001, 0.002, 0.008, 0.016)
+    """Other candidates for lambda."""
+    margin: float = 0.01
+    """A candidate is clearly better if its residual is lower by more than this share. The samples that are held out
+    are few, and with others of the same scan residuals move by about as much."""
+    iterations: int = 25
     """Iterations of the last step."""
-    search_iterations: int = 10
-    """Iterations for each candidate, which starts from the result of the one before it."""
+    search_iterations: int = 12
+    """Iterations for each candidate; all of them start from the network's image."""
     search_coils: int = 6
     """Candidates are compared with the coils compressed to so many, which is enough to tell them apart."""
+    search_rows: int = 112
+    """Candidates are compared on so many rows in the middle, if whole columns were acquired."""
     seed: int = 0
     """Names the samples that are held out."""
 
@@ -82,22 +91,28 @@ class Refined(Reconstructor):
             parts = hold_out(y, A, self.config.seed)
         except InputError:
             return None
+        parts = _fewer_rows(parts, self.config.search_rows)
         prior = self.network(parts.y, parts.A)
-        search = _Search(_fewer_coils(parts, self.config.search_coils), prior, self.config.search_iterations)
-        size = (len(y), 1, 1, 1)
-        real = y.dtype.to_real()
-        weight = torch.full(size, self.config.first_weight, dtype=real, device=y.device)
-        for sparsity in self.config.sparsities:
-            search.attempt(Strengths(weight, torch.full_like(weight, sparsity)))
-        chosen = search.best.sparsity
-        for number in self.config.weights:
-            search.attempt(Strengths(torch.full_like(weight, number), chosen))
-        return search.best
+        return _Search(_fewer_coils(parts, self.config.search_coils), prior, self.config).chosen()
+
+
+def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
+    """The same lines of the rows in the middle of the image, if there are more; whole columns do not mix rows."""
+    height = parts.y.shape[-2]
+    if height <= n_rows or sampled_mask(parts.A).shape[-2] > 1:
+        return parts
+    first = (height - n_rows) // 2
+    rows = slice(first, first + n_rows)
+    maps = coil_maps(parts.A)
+    middle = None if maps is None else maps[..., rows, :]
+    seen, hidden = (fft2c(ifft2c(samples)[..., rows, :]) for samples in (parts.y, parts.hidden))
+    operators = (encoding(sampled_mask(A), middle) for A in (parts.A, parts.hidden_operator))
+    return HeldOut(seen, next(operators), hidden, next(operators))
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
-    """The samples of virtual coils, if there is one slice and it has more coils than that."""
-    maps = next((factor.maps for factor in parts.A.factors if isinstance(factor, Coils)), None)
+    """The same samples of virtual coils, if there is one slice and it has more coils than that."""
+    maps = coil_maps(parts.A)
     if maps is None or len(parts.y) > 1 or maps.shape[1] <= n_coils:
         return parts
     matrix, _ = compression_matrix(parts.y[0], n_coils)
@@ -111,27 +126,40 @@ def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
 
 
 class _Search:
-    """The best strengths so far, of each slice on its own."""
+    """The strengths that predict the held-out samples, of each slice on its own."""
 
-    def __init__(self, parts: HeldOut, prior: Images, iterations: int) -> None:
-        self.parts, self.prior, self.iterations = parts, prior, iterations
-        self.start = prior
-        nothing = torch.zeros(len(prior), 1, 1, 1, device=prior.device, dtype=prior.dtype.to_real())
-        self.best = Strengths(nothing, nothing)
-        self.residual = torch.full_like(nothing, torch.inf)
+    def __init__(self, parts: HeldOut, prior: Images, config: RefinementConfig) -> None:
+        self.parts, self.prior, self.config = parts, prior, config
 
-    def attempt(self, strengths: Strengths) -> None:
-        """Try some strengths; what predicts the held-out samples better than all before is kept."""
-        self.start = sparse_image(
+    def chosen(self) -> Strengths:
+        """The usual strengths; another lambda, and with it another mu, if it is clearly better."""
+        config = self.config
+        real = self.prior.real
+        best = Strengths(*(real.new_full((len(real), 1, 1, 1), usual) for usual in (config.weight, config.sparsity)))
+        for name in ("sparsity", "weight"):
+            numbers = config.sparsities if name == "sparsity" else config.weights
+            others = [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
+            best = self._clearly_better(best, others)
+        return best
+
+    def _clearly_better(self, usual: Strengths, others: Sequence[Strengths]) -> Strengths:
+        """The best of some strengths if it beats the usual ones by the margin, else these."""
+        best, least = usual, self._residual(usual) * (1 - self.config.margin)
+        for other in others:
+            residual = self._residual(other)
+            better = residual < least
+            best = Strengths(*(torch.where(better, new, old) for new, old in zip(other, best, strict=True)))
+            least = torch.where(better, residual, least)
+        return best
+
+    def _residual(self, strengths: Strengths) -> Tensor:
+        """The residual of the held-out samples, (batch, 1, 1, 1)."""
+        image = sparse_image(
             self.parts.y,
             self.parts.A,
             strengths.sparsity,
-            start=self.start,
             prior=self.prior,
             weight=strengths.weight,
-            iterations=self.iterations,
+            iterations=self.config.search_iterations,
         )
-        residual = self.parts.residual(self.start)[:, None, None, None]
-        better = residual < self.residual
-        self.best = Strengths(*(torch.where(better, new, old) for new, old in zip(strengths, self.best, strict=True)))
-        self.residual = torch.where(better, residual, self.residual)
+        return self.parts.residual(image)[:, None, None, None]

@@ -5,7 +5,6 @@ averaging is a convolution that leaves k-space as it is. In the image that convo
 every pixel, so the vector of sensitivities there is its eigenvector of eigenvalue 1.
 """
 
-import math
 from typing import NamedTuple
 
 import torch
@@ -14,13 +13,17 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.physics.eigenvectors import APART, Offsets, leading_eigenvectors, second_eigenvectors
 from somamba.physics.fourier import check_precision, ifft2c
 from somamba.shapes import CoilImages, Image
 
-Offsets = Complex[Tensor, "coils coils dy dx"]
-
-BLOCK_ENTRIES = 2**20
-"""Entries of the pixel matrices held at once: 8 MB in complex64."""
+THRESHOLD = 0.001**0.5
+"""Singular values of the patches, relative to the largest, below which they are noise: BART's default."""
+ITERATIONS = 30
+"""Power iterations, BART's default."""
+SECOND_SHARE = 0.02
+"""A second set of maps is used where the second eigenvalue is above the crop in more than this share of the pixels
+with signal. Where an object fits into the field of view it is so in hardly any."""
 
 
 class Region(NamedTuple):
@@ -84,9 +87,9 @@ def espirit(
     *,
     calibration_width: int = 24,
     kernel: int = 6,
-    threshold: int | float = 0.001**0.5,
+    threshold: int | float = THRESHOLD,
     crop: int | float = 0.8,
-    iterations: int = 30,
+    iterations: int = ITERATIONS,
 ) -> Tensor:
     """Estimate the first set of ESPIRiT maps; the defaults are those of BART's ``ecalib -m1``.
 
@@ -120,8 +123,8 @@ def uncropped_espirit(
     *,
     calibration_width: int = 24,
     kernel: int = 6,
-    threshold: int | float = 0.001**0.5,
-    iterations: int = 30,
+    threshold: int | float = THRESHOLD,
+    iterations: int = ITERATIONS,
 ) -> tuple[Tensor, Tensor]:
     """Estimate maps as `espirit` does, but for all pixels, also for those without signal.
 
@@ -143,13 +146,44 @@ def uncropped_espirit(
         raise InputError(f"iterations={iterations} estimates nothing; choose at least 1.")
     if not 0 <= threshold < 1:
         raise InputError(f"threshold={threshold:g} keeps no patch; it is relative to the largest: 0 <= threshold < 1.")
-    if kernel < 1 or min(region.shape) < kernel:
-        raise InputError(
-            f"The fully acquired centre to calibrate from is {region.shape[0]}x{region.shape[1]}, the kernel "
-            f"{kernel}x{kernel}. Choose kernel from 1 to {min(region.shape)}, or acquire more of the centre."
-        )
+    _check_kernel(region, kernel)
     found = [_maps_of_slice(one, region, kernel, threshold, iterations) for one in kspace]
     return torch.stack([maps for maps, _ in found]), torch.stack([eigenvalues for _, eigenvalues in found])[:, None]
+
+
+@torch.no_grad()
+def espirit_sets(
+    kspace: Complex[Tensor, "coils y x"], *, calibration_width: int = 24, kernel: int = 6, crop: int | float = 0.8
+) -> Complex[Tensor, "sets coils y x"]:
+    """Estimate one set of maps, as `espirit` does, or two where an object is larger than the field of view.
+
+    What lies outside of the field of view is folded onto what lies inside, and the coils see both at one pixel. Then
+    two eigenvalues are 1 there, and two images, one for each set, explain the samples (soft-SENSE).
+
+    Args:
+        kspace: Centred k-space of one slice.
+        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        kernel: Rows and columns of a patch.
+        crop: Pixels whose eigenvalue is lower have no signal of that set.
+
+    Returns:
+        The maps of each set. At every pixel they have unit norm, or are zero, and the sets are orthogonal.
+
+    Raises:
+        InputError: k-space that cannot be used, or a centre smaller than one patch.
+    """
+    region = _central(calibration_region(kspace[None]), kspace[None].shape, calibration_width)
+    _check_kernel(region, kernel)
+    calibration, start = kspace[:, region.rows, region.columns], _low_resolution(kspace, region)
+    offsets = _patch_projection(calibration, kernel, THRESHOLD)
+    first, eigenvalues = leading_eigenvectors(offsets, start, ITERATIONS)
+    seen = eigenvalues > crop
+    sets = [torch.where(seen, _aligned(first, calibration), 0)]
+    _, coarse = second_eigenvectors(offsets, start, first, ITERATIONS, apart=APART)
+    if int((coarse > crop).sum()) > SECOND_SHARE * int(seen[::APART, ::APART].sum()):
+        second, eigenvalues = second_eigenvectors(offsets, start, first, ITERATIONS)
+        sets.append(torch.where(seen & (eigenvalues > crop), _aligned(second, calibration), 0))
+    return torch.stack(sets)
 
 
 def _maps_of_slice(
@@ -161,9 +195,24 @@ def _maps_of_slice(
 ) -> tuple[Complex[Tensor, "coils y x"], Float[Tensor, "y x"]]:
     calibration = kspace[:, region.rows, region.columns]
     offsets = _patch_projection(calibration, kernel, threshold)
-    maps, eigenvalues = _leading_eigenvectors(offsets, _low_resolution(kspace, region), iterations)
+    maps, eigenvalues = leading_eigenvectors(offsets, _low_resolution(kspace, region), iterations)
+    return _aligned(maps, calibration), eigenvalues
+
+
+def _aligned(
+    maps: Complex[Tensor, "coils y x"], calibration: Complex[Tensor, "coils rows columns"]
+) -> Complex[Tensor, "coils y x"]:
+    """The maps with the phase at which the virtual coil of the most energy is real and positive."""
     virtual = torch.einsum("c,cyx->yx", _principal_component(calibration).conj(), maps)
-    return maps * torch.exp(-1j * virtual.angle()), eigenvalues
+    return maps * torch.exp(-1j * virtual.angle())
+
+
+def _check_kernel(region: Region, kernel: int) -> None:
+    if kernel < 1 or min(region.shape) < kernel:
+        raise InputError(
+            f"The fully acquired centre to calibrate from is {region.shape[0]}x{region.shape[1]}, the kernel "
+            f"{kernel}x{kernel}. Choose kernel from 1 to {min(region.shape)}, or acquire more of the centre."
+        )
 
 
 def _patch_projection(calibration: Complex[Tensor, "coils y x"], kernel: int, threshold: int | float) -> Offsets:
@@ -179,39 +228,6 @@ def _patch_projection(calibration: Complex[Tensor, "coils y x"], kernel: int, th
         for x in range(kernel):
             offsets[:, :, y : y + kernel, x : x + kernel] += projection[:, y, x].flip(-2, -1)
     return offsets / kernel**2
-
-
-def _leading_eigenvectors(
-    offsets: Offsets, start: Complex[Tensor, "coils y x"], iterations: int
-) -> tuple[Complex[Tensor, "coils y x"], Float[Tensor, "y x"]]:
-    """The eigenvector of the largest eigenvalue at every pixel, and that eigenvalue; some rows at a time."""
-    n_coils, height, width = start.shape
-    along_y = _waves(height, offsets)
-    along_x = torch.einsum("cduv,xv->uxcd", offsets, _waves(width, offsets)).flatten(start_dim=1)
-    vectors = rearrange(start, "coils y x -> y x coils 1").contiguous()
-    eigenvalues = vectors.real.new_zeros(height, width)
-    n_rows = max(1, BLOCK_ENTRIES // (width * n_coils**2))
-    for first in range(0, height, n_rows):
-        rows = slice(first, first + n_rows)
-        matrices = (along_y[rows] @ along_x).reshape(-1, n_coils, n_coils)
-        block = vectors[rows].flatten(end_dim=1)
-        # A pixel without any signal becomes NaN here, so its eigenvalue is not above any crop.
-        for _ in range(iterations):
-            norm = torch.linalg.vector_norm(block, dim=1, keepdim=True)
-            block = matrices @ (block / norm)
-        norm = torch.linalg.vector_norm(block, dim=1, keepdim=True)
-        vectors[rows] = (block / norm).reshape(vectors[rows].shape)
-        eigenvalues[rows] = norm.reshape(-1, width)
-    return rearrange(vectors, "y x coils 1 -> coils y x"), eigenvalues
-
-
-def _waves(size: int, offsets: Offsets) -> Complex[Tensor, "size shifts"]:
-    """What each shift of the kernel contributes at each pixel of an axis."""
-    reach = offsets.shape[-1] // 2
-    pixels = torch.arange(size, device=offsets.device, dtype=torch.float64) - size // 2
-    shifts = torch.arange(-reach, reach + 1, device=offsets.device, dtype=torch.float64)
-    angles = 2 * math.pi / size * torch.outer(pixels, shifts)
-    return torch.polar(torch.ones_like(angles), angles).to(offsets.dtype)
 
 
 def _low_resolution(kspace: Complex[Tensor, "coils y x"], region: Region) -> Complex[Tensor, "coils y x"]:

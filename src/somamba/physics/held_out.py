@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.encoding import Coils, Sampling, encoding
+from somamba.physics.encoding import Sampling, coil_maps, encoding
 from somamba.physics.operator import LinearOperator
 from somamba.shapes import Images, KSpace
 
@@ -74,8 +74,7 @@ def without_gaps(mask: Bool[Tensor, "masks 1 #y x"]) -> bool:
 
 def with_mask(A: LinearOperator, mask: Bool[Tensor, "masks 1 #y x"]) -> LinearOperator:
     """Return the operator of the same coils under another mask."""
-    maps = next((factor.maps for factor in A.factors if isinstance(factor, Coils)), None)
-    return encoding(mask, maps)
+    return encoding(mask, coil_maps(A))
 
 
 def hold_out(y: KSpace, A: LinearOperator, seed: int) -> HeldOut:

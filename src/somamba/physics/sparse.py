@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor
 
-from somamba.physics.encoding import Coils
+from somamba.physics.encoding import coil_maps
 from somamba.physics.operator import LinearOperator
 from somamba.physics.wavelet import LEVELS, shrink
 from somamba.shapes import Images, KSpace
@@ -61,5 +61,5 @@ def sparse_image(
 
 def _largest(A: LinearOperator) -> float:
     """A bound of the eigenvalues of ``A^H A``: 1 for maps of unit norm, and without maps."""
-    energies = [float(factor.maps.abs().square().sum(dim=1).max()) for factor in A.factors if isinstance(factor, Coils)]
-    return max(energies, default=1.0)
+    maps = coil_maps(A)
+    return 1.0 if maps is None else float(torch.view_as_real(maps).square().sum(dim=(1, 4)).max())
