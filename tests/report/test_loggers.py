@@ -55,7 +55,7 @@ def test_a_logger_hears_numbers_and_the_picture(memory, tmp_path):
     (tmp_path / "validation.png").write_bytes(b"picture")
     loggers = Loggers(["memory"], tmp_path)
     for event in EVENTS:
-        loggers.hear(event)
+        loggers.add(event)
     loggers.close()
     assert memory == [
         ("start", 0, 10.0),
@@ -71,7 +71,7 @@ def test_a_logger_that_fails_is_said_once_and_the_others_go_on(memory, tmp_path,
     loggers = Loggers(["broken", "memory"], tmp_path)
     with caplog.at_level(logging.WARNING):
         for event in EVENTS:
-            loggers.hear(event)
+            loggers.add(event)
         loggers.close()
     assert [record.getMessage() for record in caplog.records] == [
         "Logger 'broken' failed and is switched off, the training goes on: no network"

@@ -20,7 +20,7 @@ def test_curves_and_pictures_are_read_back(tmp_path):
     (tmp_path / "validation.png").write_bytes(content.getvalue())
     loggers = Loggers(["tensorboard"], tmp_path)
     for event in EVENTS:
-        loggers.hear(event)
+        loggers.add(event)
     loggers.close()
     (path,) = (tmp_path / "tensorboard").iterdir()
     events = [Event.FromString(raw) for raw in RawEventFileLoader(str(path)).Load()]

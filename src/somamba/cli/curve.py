@@ -40,7 +40,7 @@ def follow(options: Namespace) -> None:
             watch(run, loggers, every=options.every)
             return
         for event in read_journal(run / JOURNAL):
-            loggers.hear(event)
+            loggers.add(event)
     finally:
         loggers.close()
     say(f"passed {run / JOURNAL} on to {', '.join(options.logger)}")

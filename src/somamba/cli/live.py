@@ -45,7 +45,7 @@ def watch(run: Path, loggers: Loggers, *, every: float, wait: Callable[[float], 
             anew, found = tail.new()
             events = [*([] if anew else events), *found]
             for event in found:
-                loggers.hear(event)
+                loggers.add(event)
             if found or not events:
                 live.update(view(run, events, console), refresh=True)
             if events and events[-1]["event"] == "stop":

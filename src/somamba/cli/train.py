@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
 
             def tell(event: Event) -> None:
                 show(event)
-                loggers.hear(event)
+                loggers.add(event)
 
             try:
                 outcome = session(tell=tell)

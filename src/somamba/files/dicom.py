@@ -54,7 +54,15 @@ def inspect_dicom(path: str) -> dict[str, Any]:
 
 
 def read_dicom(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:
-    """Read frames as float32, in the units that the file's slope and intercept give."""
+    """Read frames as float32, in the units that the file's slope and intercept give.
+
+    Args:
+        path: The DICOM file.
+        name: The name of its array.
+        start: The first frame.
+        stop: The frame after the last one.
+        allocate: Gives the memory for the answer.
+    """
     if name != "image":
         raise RefusedError(f"a DICOM file has one array, 'image', not {name!r}")
     values = _values(path, pixels=True)

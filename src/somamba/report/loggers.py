@@ -31,10 +31,23 @@ class Logger(Protocol):
         """Note that a session begins after so many steps; what is known of later steps will happen again."""
 
     def scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        """Show numbers by their names, such as ``train/loss``."""
+        """Show numbers by their names, such as ``train/loss``.
+
+        Args:
+            step: The step they belong to.
+            time: When they were measured, in seconds since 1970.
+            values: The numbers by their names.
+        """
 
     def picture(self, step: int, time: float, name: str, png: bytes) -> None:
-        """Show a grey picture, the content of a PNG file."""
+        """Show a grey picture, the content of a PNG file.
+
+        Args:
+            step: The step it belongs to.
+            time: When it was made, in seconds since 1970.
+            name: The name of the picture.
+            png: The content of the PNG file.
+        """
 
     def close(self) -> None:
         """Write what is not written yet."""
@@ -65,7 +78,7 @@ class Loggers:
         self._run = run
         self._open: dict[str, Logger] = {name: _opened(point, run) for name, point in points.items()}
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         """Pass an event on, as far as loggers show it."""
         step, time = event["step"], float(event.get("time", 0.0))
         if event["event"] == "start":

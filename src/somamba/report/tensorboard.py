@@ -27,11 +27,24 @@ class TensorBoardLogger:
         self._writer.add_event(self._events.Event(step=step, wall_time=time, session_log=began))
 
     def scalars(self, step: int, time: float, values: Mapping[str, float]) -> None:
-        """Add a point to each curve."""
+        """Add a point to each curve.
+
+        Args:
+            step: The step they belong to.
+            time: When they were measured, in seconds since 1970.
+            values: The numbers by the names of their curves.
+        """
         self._add(step, time, [self._summaries.Summary.Value(tag=tag, simple_value=x) for tag, x in values.items()])
 
     def picture(self, step: int, time: float, name: str, png: bytes) -> None:
-        """Add a picture."""
+        """Add a picture.
+
+        Args:
+            step: The step it belongs to.
+            time: When it was made, in seconds since 1970.
+            name: The name of the picture.
+            png: The content of the PNG file.
+        """
         with Image.open(io.BytesIO(png)) as opened:
             width, height = opened.size
         image = self._summaries.Summary.Image(height=height, width=width, colorspace=1, encoded_image_string=png)
