@@ -13,6 +13,7 @@ from somamba.models.so_mamba import unit
 from somamba.models.so_mamba.config import Routes, SOMambaConfig
 from somamba.models.so_mamba.unit import Unit
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.native import training
 
 pytestmark = needs_native
 
@@ -106,6 +107,14 @@ def test_equal_steps_repeat_bit_by_bit(threads):
     module, tensors = made(SMALL, (7, 9))
     first, second = differentiate(module, *tensors), differentiate(module, *tensors)
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_interfaces_that_were_not_remembered_are_made_again(monkeypatch):
+    module, tensors = made(SMALL, (7, 9))
+    kept = differentiate(module, *tensors)
+    monkeypatch.setattr(training, "REMEMBERED", 0)
+    again = differentiate(module, *tensors)
+    assert all(relative_error(again[name], kept[name]) < 1e-5 for name in kept)
 
 
 def test_recomputed_units_have_the_same_gradients():

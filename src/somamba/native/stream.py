@@ -1,6 +1,7 @@
 """The ownership block for inference, compiled: pieces of the token sequence go through it one after another."""
 
 import ctypes
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -80,7 +81,7 @@ class Block:
         *,
         lead: int = 0,
         half: bool = False,
-        kept: tuple[Tensor, Tensor] | None = None,
+        kept: Mapping[str, Tensor] | None = None,
     ) -> None:
         """Make the buffers.
 
@@ -90,16 +91,18 @@ class Block:
             tokens: Of each of them.
             lead: Rows for tokens that came before.
             half: Whether products take bfloat16.
-            kept: What a forward pass projected, and the hidden layer of P; made here otherwise.
+            kept: Buffers of a forward pass, by name; the others are made here.
         """
         self.weights, self.sizes = weights, (sizes := Sizes(weights))
         self.images, self.tokens, self.lead = images, tokens, lead
         rows = images * tokens
         self.normed = torch.empty(workers(), constants().chunk, sizes.width)
-        empty = torch.empty(rows + lead, sizes.pitch), torch.empty(rows, sizes.hidden)
-        self.projected, self.hidden = empty if kept is None else kept
+        shapes = {"projected": (rows + lead, sizes.pitch), "hidden": (rows, sizes.hidden)}
+        shapes |= dict.fromkeys(("B", "C"), (rows + lead, sizes.wide))
+        buffers = {name: torch.empty(shape) for name, shape in shapes.items() if not kept or name not in kept}
+        buffers |= kept or {}
+        self.projected, self.hidden, self.B, self.C = (buffers[name] for name in shapes)
         self.readout = torch.empty(rows + lead, sizes.inner)
-        self.B, self.C = torch.empty(rows + lead, sizes.wide), torch.empty(rows + lead, sizes.wide)
         self.modulation = torch.empty(workers() * constants().rows_abreast * 4 * sizes.wide)
         self.no_modulation = torch.zeros(0 if weights.access else 4 * sizes.wide)
         read, bias = weights.merge

@@ -233,10 +233,30 @@ class StreamSizes(ctypes.Structure):
     _fields_ = [("backward", c_int64), ("sums", c_int64)]
 
 
+class End(ctypes.Structure):
+    """Phi or Psi, the ends of a stage."""
+
+    _fields_ = [
+        *((name, c_int64) for name in ("rows", "patch", "channels")),
+        ("x", FLOATS),
+        ("weight", c_void_p),
+        *((name, FLOATS) for name in ("bias", "norm_weight", "norm_bias")),
+        ("norm_eps", c_float),
+        ("out", FLOATS),
+        ("scratch", FLOATS),
+    ]
+
+
+class EndGradient(ctypes.Structure):
+    """Its gradients."""
+
+    _fields_ = [("dout", FLOATS), ("weight", c_void_p), ("dx", FLOATS), ("sums", FLOATS)]
+
+
 STRUCTURES: tuple[type[ctypes.Structure], ...] = (
     Constants, Strided, Scan, ScanGradient, ScanSizes, Selective, SelectiveGradient, SelectiveSizes, Interface,
     InterfaceGradient, Depthwise, DepthwiseGradient, Route, RouteGradient, RouteSizes, Stream, StreamGradient,
-    StreamSizes,
+    StreamSizes, End, EndGradient,
 )  # fmt: skip
 """All structures that Python and the kernels share."""
 

@@ -20,6 +20,9 @@ from somamba.native.structures import ScanGradient, StreamGradient, StreamSizes,
 from somamba.native.sums import fold
 from somamba.native.weights import RouteWeights, StreamWeights, leaves, with_leaves
 
+REMEMBERED = 1 << 14
+"""Up to this many tokens, B and C are kept as the scan took them, 1 KB for each token; of more they are made again."""
+
 
 def train_unit(features: Tensor, router: RouteWeights, block: StreamWeights) -> Tensor:
     """``X + Y`` of a unit, differentiable once in the features and in all weights.
@@ -48,7 +51,7 @@ class _Unit(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors  # once: recomputation hands them out only once
-        (features, *kept), tensors = saved[:8], saved[8:]
+        (features, *kept), tensors = saved[:10], saved[10:]
         router, block = ctx.records
         router, block = with_leaves(router, tensors[: ctx.routed]), with_leaves(block, tensors[ctx.routed :])
         dout = dout.contiguous()
@@ -69,17 +72,21 @@ def _forward(features: Tensor, router: RouteWeights, weights: StreamWeights) -> 
     call.raw, call.reduced = pointer(raw), pointer(reduced)
     call.scan.boundary, call.scan.turns = pointer(boundary), doubles(turns)
     library().somamba_stream_training(ctypes.byref(call), workers(), block.scan_workers)
-    return out, (carrier, evidence, block.projected, raw, reduced, boundary, turns)
+    interfaces = (block.B, block.C) if batch * height * width <= REMEMBERED else (torch.empty(0), torch.empty(0))
+    return out, (carrier, evidence, block.projected, *interfaces, raw, reduced, boundary, turns)
 
 
 def _block_backward(
     dout: Tensor, features: Tensor, kept: list[Tensor], weights: StreamWeights
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """The gradients of both streams, as `route_backward` takes them, and of the weights in the order of `leaves`."""
-    carrier, evidence, projected, raw, reduced, boundary, turns = kept
+    carrier, evidence, projected, B, C, raw, reduced, boundary, turns = kept
     batch, height, width, _ = features.shape
-    block = Block(weights, batch, height * width, kept=(projected, torch.nn.functional.silu(reduced)))
+    remembered = {"B": B, "C": C} if B.numel() else {"hidden": torch.nn.functional.silu(reduced)}
+    block = Block(weights, batch, height * width, kept={"projected": projected} | remembered)
     call = block.describe(features, carrier, evidence, features)
+    if not B.numel():
+        library().somamba_interface_forward(ctypes.byref(call.interface), workers())
     call.raw, call.reduced = pointer(raw), pointer(reduced)
     scratch = torch.empty(block.scan_sizes.backward + constants().lanes)
     call.scan.boundary, call.scan.turns, call.scan.scratch = pointer(boundary), doubles(turns), pointer(scratch)

@@ -11,7 +11,10 @@ from torch.utils.checkpoint import checkpoint
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import SOMambaConfig
+from somamba.models.so_mamba.streaming import compiled_end
 from somamba.models.so_mamba.unit import Unit
+from somamba.native.ends import decode, embed
+from somamba.native.weights import layer_weights
 from somamba.physics.channels import to_channels, to_complex
 from somamba.physics.consistency import make_consistency
 from somamba.physics.operator import LinearOperator
@@ -32,6 +35,8 @@ class Embedding(nn.Module):
     def forward(self, image: Tensor) -> Grid:
         """Turn real channels ``(batch, 2 * images, y, x)`` into features."""
         patches = rearrange(image, "b c (y p) (x q) -> b y x (c p q)", p=self.patch, q=self.patch)
+        if compiled_end(self.project, self.norm, patches):
+            return embed(patches, layer_weights(self.project), layer_weights(self.norm), self.norm.eps)
         return self.norm(self.project(patches))
 
 
@@ -48,7 +53,10 @@ class Decoder(nn.Module):
 
     def forward(self, features: Grid) -> Tensor:
         """Turn features into an update of the image."""
-        patches = self.project(self.norm(features))
+        if compiled_end(self.project, self.norm, features):
+            patches = decode(features, layer_weights(self.norm), layer_weights(self.project), self.norm.eps)
+        else:
+            patches = self.project(self.norm(features))
         return rearrange(patches, "b y x (c p q) -> b c (y p) (x q)", p=self.patch, q=self.patch)
 
 

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.ownership import OwnershipBlock
@@ -100,14 +100,30 @@ def can_stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, fea
         block: The ownership block.
         features: The features of the unit.
     """
-    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
+    if not unwatched(norm, router, block):
         return False
     if torch.is_grad_enabled() and torch.is_autocast_enabled(features.device.type):
         return False
     rounded = features.dtype == torch.bfloat16 and _autocast_to_half()
-    if not usable(norm.weight, *(() if rounded else (features,))):
+    return usable(norm.weight, *(() if rounded else (features,)))
+
+
+def compiled_end(linear: nn.Linear, norm: nn.LayerNorm, x: Tensor) -> bool:
+    """Tell whether the compiled form of Phi or Psi may take the place of its two layers now; never under autocast.
+
+    Args:
+        linear: Its linear layer.
+        norm: Its layer norm.
+        x: What goes in.
+    """
+    return unwatched(linear, norm) and not torch.is_autocast_enabled("cpu") and usable(linear.weight, norm.weight, x)
+
+
+def unwatched(*parts: nn.Module) -> bool:
+    """Whether neither a trace nor a hook waits for one of the layers."""
+    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
         return False
-    return not any(map(_watched, (norm, router, block)))
+    return not any(map(_watched, parts))
 
 
 def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> Grid:

@@ -88,7 +88,7 @@ void run_scan_backward(const Scan& a, const ScanGradient& d, int workers) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 7; }
+EXPORT int somamba_abi() { return 8; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 
@@ -175,10 +175,25 @@ EXPORT void somamba_stream_training(const Stream* a, int workers, int scan_worke
 EXPORT void somamba_stream_backward(const Stream* a, const StreamGradient* d, const ScanGradient* scan, int workers,
                                     int scan_workers) {
     parallel(workers, [&](int index, int count) { chosen->stream_backward_merge(*a, *d, index, count); });
-    parallel(workers, [&](int index, int count) { chosen->interface_forward(a->interface, index, count); });
     run_scan_backward(a->scan, *scan, scan_workers);
     parallel(workers, [&](int index, int count) { chosen->stream_backward_project(*a, *d, index, count); });
     parallel(workers, [&](int index, int count) { chosen->stream_backward_streams(*a, *d, index, count); });
+}
+
+EXPORT void somamba_embed_forward(const End* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->embed_forward(*a, index, count); });
+}
+
+EXPORT void somamba_embed_backward(const End* a, const EndGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->embed_backward(*a, *d, index, count); });
+}
+
+EXPORT void somamba_decode_forward(const End* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->decode_forward(*a, index, count); });
+}
+
+EXPORT void somamba_decode_backward(const End* a, const EndGradient* d, int workers) {
+    parallel(workers, [=](int index, int count) { chosen->decode_backward(*a, *d, index, count); });
 }
 
 EXPORT void somamba_selective_sizes(const Selective* a, int workers, SelectiveSizes* sizes) {

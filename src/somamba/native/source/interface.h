@@ -13,9 +13,9 @@ constexpr int MOST_VECTORS = 256;  // vectors whose norms are taken together; mo
 // 1 / rms of `count` vectors of n entries.
 INLINE void inverse_rms(const float* x, int64_t count, int64_t n, float eps, float* to) {
     if (n == LANES && count == 4) {  // the paper's shape: all in registers
-        vf squares[SOMAMBA_WIDTH] = {};
-        UNROLL for (int w = 0; w < 4; ++w) squares[w] = halves(fma(splat(0), load(x + w * LANES), load(x + w * LANES)));
-        const vf folded = 1.0f / sqrt_(sums(squares) / (float)n + eps);
+        V squares[4];
+        UNROLL for (int w = 0; w < 4; ++w) squares[w] = load(x + w * LANES) * load(x + w * LANES);
+        const vf folded = 1.0f / sqrt_(four_sums(squares) / (float)n + eps);
         UNROLL for (int w = 0; w < 4; ++w) to[w] = folded[w];
         return;
     }
@@ -72,7 +72,8 @@ INLINE void modulate_row(const Interface& a, int64_t row, const float* modulatio
                     const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
                     const int64_t at = (start + v) * a.n + j;
                     const V y = load(x + at, lanes) * load(weight + j, lanes) * inverse_of[v];
-                    const V up = tanh_near_one(load(mu + at, lanes)), by = tanh_near_one(load(mu + width + at, lanes));
+                    V up, by;
+                    tanh_near_one(load(mu + at, lanes), load(mu + width + at, lanes), up, by);
                     store(out + at, fma(by * a.shift, y, fma(splat(1), up, a.scale)), lanes);
                 }
         }
@@ -96,6 +97,66 @@ static void interface_forward(const Interface& a, int index, int count) {
     interface_rows(a, begin, end, a.scratch + index * ROWS_ABREAST * 4 * a.vectors * a.n);
 }
 
+// One side, B or C, of a row, backward.
+struct Side {
+    const float *x, *weight, *mu, *dout;      // vectors n; n; mu, and behind it nu; vectors n
+    float *dx, *dmu, *dweight;
+};
+
+// What the gradient g of one vector's output gives: to the modulation, to the sums, and to the normed vector (returned).
+INLINE V unmodulated(const Interface& a, const Side& side, int64_t at, int lanes, V normed, V& of_scale, V& of_shift) {
+    const int64_t width = a.vectors * a.n;
+    const V g = load(side.dout + at, lanes), one = splat(1);
+    V up, by;
+    tanh_near_one(load(side.mu + at, lanes), load(side.mu + width + at, lanes), up, by);
+    store(side.dmu + at, g * normed * (one - up * up) * a.scale, lanes);
+    store(side.dmu + width + at, g * (one - by * by) * a.shift, lanes);
+    of_scale = fma(of_scale, g * normed, up);
+    of_shift = fma(of_shift, g, by);
+    return g * fma(one, up, a.scale);
+}
+
+// Four vectors of 16 entries from `start` on: the paper's shape, all in registers.
+INLINE void four_backward(const Interface& a, const Side& side, int64_t start, const float* inverse_of, V& of_scale, V& of_shift) {
+    const V weight = load(side.weight);
+    V dweight = load(side.dweight), dnormed[4], along[4];
+    UNROLL for (int v = 0; v < 4; ++v) {
+        const int64_t at = (start + v) * LANES;
+        const V x = load(side.x + at) * inverse_of[v];
+        const V g = unmodulated(a, side, at, LANES, x * weight, of_scale, of_shift);
+        dweight = fma(dweight, g, x);
+        dnormed[v] = g * weight;
+        along[v] = dnormed[v] * x;
+    }
+    store(side.dweight, dweight);
+    const vf pull = four_sums(along) / (float)LANES;
+    UNROLL for (int v = 0; v < 4; ++v) {
+        const int64_t at = (start + v) * LANES;
+        const V x = load(side.x + at) * inverse_of[v];
+        store(side.dx + at, fma(dnormed[v], x, -pull[v]) * inverse_of[v]);
+    }
+}
+
+// One vector of n entries.
+INLINE void vector_backward(const Interface& a, const Side& side, int64_t start, float inv, V& of_scale, V& of_shift) {
+    V along = {};  // of the gradient, in the direction of x
+    for (int64_t j = 0; j < a.n; j += LANES) {
+        const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
+        const int64_t at = start * a.n + j;
+        const V xs = load(side.x + at, lanes), w = load(side.weight + j, lanes);
+        const V g = unmodulated(a, side, at, lanes, xs * w * inv, of_scale, of_shift);
+        store(side.dweight + j, load(side.dweight + j, lanes) + g * xs * inv, lanes);
+        along = fma(along, g * w, xs);
+        store(side.dx + at, g * w, lanes);
+    }
+    const float pull = sum(halves(along)) * inv * inv / (float)a.n;
+    for (int64_t j = 0; j < a.n; j += LANES) {
+        const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
+        const int64_t at = start * a.n + j;
+        store(side.dx + at, fma(load(side.dx + at, lanes), load(side.x + at, lanes), -pull) * inv, lanes);
+    }
+}
+
 // Rows from begin to end; the sums are added to partial, (2 n + 2) numbers.
 APART void interface_backward_rows(const Interface& a, const InterfaceGradient& d, int64_t begin, int64_t end, float* partial) {
     const int64_t width = a.vectors * a.n;
@@ -103,44 +164,18 @@ APART void interface_backward_rows(const Interface& a, const InterfaceGradient& 
     float inverse_of[MOST_VECTORS];
     for (int64_t row = begin; row < end; ++row) {
         V of_scale = {}, of_shift = {};
-        for (int side = 0; side < 2; ++side) {
-            const float* x = side ? a.C + row * a.C_row : a.B + row * a.B_row;
-            const float* weight = side ? a.C_weight : a.B_weight;
-            const float* mu = d.modulation + row * 4 * width + 2 * side * width;
-            const float* dout = (side ? d.dC : d.dB) + row * width;
-            float* dx = side ? d.C + row * d.C_row : d.B + row * d.B_row;
-            float* dmu = d.dmodulation + row * 4 * width + 2 * side * width;
-            float* dweight = partial + side * a.n;
+        for (int which = 0; which < 2; ++which) {
+            const int64_t modulated = row * 4 * width + 2 * which * width;
+            const Side side{which ? a.C + row * a.C_row : a.B + row * a.B_row, which ? a.C_weight : a.B_weight,
+                            d.modulation + modulated, (which ? d.dC : d.dB) + row * width,
+                            which ? d.C + row * d.C_row : d.B + row * d.B_row, d.dmodulation + modulated, partial + which * a.n};
             for (int64_t start = 0; start < a.vectors; start += MOST_VECTORS) {
                 const int64_t some = a.vectors - start < MOST_VECTORS ? a.vectors - start : MOST_VECTORS;
-                inverse_rms(x + start * a.n, some, a.n, a.eps, inverse_of);
-                for (int64_t v = 0; v < some; ++v) {
-                    const float inv = inverse_of[v];
-                    V along = {};  // of the gradient, in the direction of x
-                    for (int64_t j = 0; j < a.n; j += LANES) {
-                        const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
-                        const int64_t at = (start + v) * a.n + j;
-                        const V xs = load(x + at, lanes), w = load(weight + j, lanes);
-                        V g = load(dout + at, lanes);
-                        const V up = tanh_near_one(load(mu + at, lanes)), by = tanh_near_one(load(mu + width + at, lanes));
-                        const V normed = xs * w * inv, one = splat(1);
-                        store(dmu + at, g * normed * (one - up * up) * a.scale, lanes);
-                        store(dmu + width + at, g * (one - by * by) * a.shift, lanes);
-                        of_scale = fma(of_scale, g * normed, up);
-                        of_shift = fma(of_shift, g, by);
-                        g = g * fma(one, up, a.scale);
-                        store(dweight + j, load(dweight + j, lanes) + g * xs * inv, lanes);
-                        g = g * w;
-                        along = fma(along, g, xs);
-                        store(dx + at, g, lanes);
-                    }
-                    const float pull = sum(halves(along)) * inv * inv / (float)a.n;
-                    for (int64_t j = 0; j < a.n; j += LANES) {
-                        const int lanes = a.n - j < LANES ? (int)(a.n - j) : LANES;
-                        const int64_t at = (start + v) * a.n + j;
-                        store(dx + at, fma(load(dx + at, lanes), load(x + at, lanes), -pull) * inv, lanes);
-                    }
-                }
+                inverse_rms(side.x + start * a.n, some, a.n, a.eps, inverse_of);
+                int64_t v = 0;
+                if (a.n == LANES)
+                    for (; v + 4 <= some; v += 4) four_backward(a, side, start + v, inverse_of + v, of_scale, of_shift);
+                for (; v < some; ++v) vector_backward(a, side, start + v, inverse_of[v], of_scale, of_shift);
             }
         }
         dscale += (double)sum(halves(of_scale));

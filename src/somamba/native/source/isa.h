@@ -1,5 +1,6 @@
 // The body of one isa_*.cpp: all kernels, compiled for one instruction set and collected in one table.
 #include "depthwise.h"
+#include "ends.h"
 #include "interface.h"
 #include "route_backward.h"
 #include "scan_finish.h"
@@ -28,6 +29,10 @@ const Kernels kernels = {SOMAMBA_NAME,
                          stream_backward_project,
                          stream_backward_streams,
                          stream_sizes,
+                         embed_forward,
+                         embed_backward,
+                         decode_forward,
+                         decode_backward,
                          selective_forward,
                          selective_backward,
                          selective_backward_rows,

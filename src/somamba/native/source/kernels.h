@@ -203,6 +203,24 @@ struct StreamSizes {
     int64_t sums;                             // floats of one worker
 };
 
+// Phi or Psi, the ends of a stage: a linear layer between patches and features, and the layer norm of the features.
+struct End {
+    int64_t rows, patch, channels;            // numbers of a patch, and of its features
+    const float* x;                           // rows patch for Phi, rows channels for Psi
+    const void* weight;                       // packed: patch to channels for Phi, channels to patch for Psi
+    const float *bias, *norm_weight, *norm_bias;
+    float norm_eps;
+    float* out;                               // rows channels of Phi, rows patch of Psi
+    float* scratch;                           // workers (2 chunk channels)
+};
+
+struct EndGradient {
+    const float* dout;
+    const void* weight;                       // packed the other way
+    float* dx;                                // null: not wanted, of Phi only
+    float* sums;                              // workers: EndSums of ends.h
+};
+
 }  // extern "C"
 
 // What of a stream is being worked on: `rows` new tokens from `token` on. Row `first` is the first that the scan has not
@@ -233,6 +251,10 @@ struct Kernels {
     void (*stream_backward_project)(const Stream&, const StreamGradient&, int index, int count);
     void (*stream_backward_streams)(const Stream&, const StreamGradient&, int index, int count);
     StreamSizes (*stream_sizes)(const Stream&);
+    void (*embed_forward)(const End&, int index, int count);
+    void (*embed_backward)(const End&, const EndGradient&, int index, int count);
+    void (*decode_forward)(const End&, int index, int count);
+    void (*decode_backward)(const End&, const EndGradient&, int index, int count);
     void (*selective_forward)(const Selective&, int index, int count);
     void (*selective_backward)(const Selective&, const SelectiveGradient&, int index, int count);
     void (*selective_backward_rows)(const Selective&, const SelectiveGradient&, int workers, int index, int count);

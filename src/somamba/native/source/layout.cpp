@@ -73,6 +73,11 @@ std::string layout() {
             FIELD(devidence) FIELD(sums) FIELD(scratch) END
         + BEGIN(StreamSizes)
             FIELD(backward) FIELD(sums) END
+        + BEGIN(End)
+            FIELD(rows) FIELD(patch) FIELD(channels) FIELD(x) FIELD(weight) FIELD(bias) FIELD(norm_weight)
+            FIELD(norm_bias) FIELD(norm_eps) FIELD(out) FIELD(scratch) END
+        + BEGIN(EndGradient)
+            FIELD(dout) FIELD(weight) FIELD(dx) FIELD(sums) END
         ;
 }
 

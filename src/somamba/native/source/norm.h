@@ -1,4 +1,4 @@
-// Layer norm of one row.
+// Layer norm over the channels of tokens, and its gradient; four tokens at a time, so that none waits for its own sums.
 #pragma once
 #include <math.h>
 
@@ -7,59 +7,124 @@
 
 namespace SOMAMBA_ISA {
 
-APART void layer_norm_row(const float* x, int64_t width, const float* weight, const float* bias, float eps, float* to) {
-    V total = {};
-    for (int64_t j = 0; j < width; j += LANES) total = total + load(x + j, (int)least(LANES, width - j));
-    const float mean = sum(halves(total)) / (float)width;
-    V squares = {};
-    for (int64_t j = 0; j < width; j += LANES) {
-        const int lanes = (int)least(LANES, width - j);
-        V off = load(x + j, lanes) + -mean;
-        if (lanes < LANES) {  // lanes beyond the row are not part of the sum
-            float kept[LANES];
-            store(kept, off);
-            off = load(kept, lanes);
-        }
-        squares = fma(squares, off, off);
-    }
-    const float inverse = 1.0f / sqrtf(sum(halves(squares)) / (float)width + eps);
-    for (int64_t j = 0; j < width; j += LANES) {
-        const int lanes = (int)least(LANES, width - j);
-        store(to + j, fma(load(bias + j, lanes), (load(x + j, lanes) + -mean) * inverse, load(weight + j, lanes)), lanes);
+struct Norm {
+    const float *weight, *bias;
+    float eps;
+};
+
+constexpr int TOKENS_ABREAST = 4;
+
+// The sums of TOKENS vectors.
+template <int TOKENS>
+INLINE void totals(const V* x, float* to) {
+    if constexpr (TOKENS == TOKENS_ABREAST) {
+        const vf four = four_sums(x);
+        UNROLL for (int t = 0; t < TOKENS; ++t) to[t] = four[t];
+    } else {
+        UNROLL for (int t = 0; t < TOKENS; ++t) to[t] = sum(halves(x[t]));
     }
 }
 
-// Its gradient: to = start + dx for the gradient dy, start not where it is null; the gradients of weight and bias are
-// added to theirs.
-APART void layer_norm_backward_row(const float* x, int64_t width, const float* weight, float eps, const float* dy,
-                                    const float* start, float* to, float* dweight, float* dbias) {
-    V total = {};
-    for (int64_t j = 0; j < width; j += LANES) total = total + load(x + j, (int)least(LANES, width - j));
-    const float mean = sum(halves(total)) / (float)width;
-    V squares = {}, along = {}, all = {};  // of x - mean; of it and dy weight; of dy weight
-    for (int64_t j = 0; j < width; j += LANES) {
-        const int lanes = (int)least(LANES, width - j);
-        const V pull = load(dy + j, lanes) * load(weight + j, lanes);
-        V off = load(x + j, lanes) + -mean;
-        if (lanes < LANES) {  // lanes beyond the row are not part of the sum
-            float kept[LANES];
-            store(kept, off);
-            off = load(kept, lanes);
+template <int TOKENS>
+INLINE void means(const float* x, int64_t width, float* to) {
+    V total[TOKENS] = {};
+    for (int64_t j = 0; j < width; j += LANES)
+        UNROLL for (int t = 0; t < TOKENS; ++t) total[t] = total[t] + load(x + t * width + j, (int)least(LANES, width - j));
+    totals<TOKENS>(total, to);
+    UNROLL for (int t = 0; t < TOKENS; ++t) to[t] = to[t] / (float)width;
+}
+
+// x - mean; lanes beyond the row are zero: they are not part of any sum.
+INLINE V off_mean(const float* x, float mean, int lanes) {
+    const V off = load(x, lanes) + -mean;
+    if (lanes == LANES) return off;
+    float kept[LANES];
+    store(kept, off);
+    return load(kept, lanes);
+}
+
+template <int TOKENS>
+INLINE void norm_tokens(const float* x, int64_t width, const Norm& norm, float* to) {
+    float mean[TOKENS], inverse[TOKENS];
+    means<TOKENS>(x, width, mean);
+    V squares[TOKENS] = {};
+    for (int64_t j = 0; j < width; j += LANES)
+        UNROLL for (int t = 0; t < TOKENS; ++t) {
+            const V off = off_mean(x + t * width + j, mean[t], (int)least(LANES, width - j));
+            squares[t] = fma(squares[t], off, off);
         }
-        along = fma(along, off, pull);
-        all = all + pull;
-        squares = fma(squares, off, off);
-    }
-    const float inverse = 1.0f / sqrtf(sum(halves(squares)) / (float)width + eps);
-    const float shift = sum(halves(all)) / (float)width, turn = sum(halves(along)) * inverse * inverse / (float)width;
+    totals<TOKENS>(squares, inverse);
+    UNROLL for (int t = 0; t < TOKENS; ++t) inverse[t] = 1.0f / sqrtf(inverse[t] / (float)width + norm.eps);
     for (int64_t j = 0; j < width; j += LANES) {
         const int lanes = (int)least(LANES, width - j);
-        const V off = load(x + j, lanes) + -mean, d = load(dy + j, lanes);
-        store(dweight + j, fma(load(dweight + j, lanes), d * inverse, off), lanes);
-        store(dbias + j, load(dbias + j, lanes) + d, lanes);
-        V dx = (fma(d * load(weight + j, lanes), off, -turn) + -shift) * inverse;
-        if (start) dx = dx + load(start + j, lanes);
-        store(to + j, dx, lanes);
+        const V weight = load(norm.weight + j, lanes), bias = load(norm.bias + j, lanes);
+        UNROLL for (int t = 0; t < TOKENS; ++t) {
+            const V off = load(x + t * width + j, lanes) + -mean[t];
+            store(to + t * width + j, fma(bias, off * inverse[t], weight), lanes);
+        }
+    }
+}
+
+// Rows of `width` numbers, one behind the other; `to` may be x.
+APART void layer_norm(int64_t rows, const float* x, int64_t width, const Norm& norm, float* to) {
+    int64_t row = 0;
+    for (; row + TOKENS_ABREAST <= rows; row += TOKENS_ABREAST) norm_tokens<TOKENS_ABREAST>(x + row * width, width, norm, to + row * width);
+    for (; row < rows; ++row) norm_tokens<1>(x + row * width, width, norm, to + row * width);
+}
+
+// Where the gradient of a layer norm goes: to = start + dx, start not where it is null; weight and bias are added to.
+struct NormGradient {
+    const float *dy, *start;
+    float *to, *weight, *bias;
+};
+
+template <int TOKENS>
+INLINE void norm_tokens_backward(const float* x, int64_t width, const Norm& norm, const NormGradient& d) {
+    float mean[TOKENS], inverse[TOKENS], shift[TOKENS], turn[TOKENS];
+    means<TOKENS>(x, width, mean);
+    V squares[TOKENS] = {}, along[TOKENS] = {}, all[TOKENS] = {};  // of x - mean; of it and dy weight; of dy weight
+    for (int64_t j = 0; j < width; j += LANES) {
+        const int lanes = (int)least(LANES, width - j);
+        const V weight = load(norm.weight + j, lanes);
+        UNROLL for (int t = 0; t < TOKENS; ++t) {
+            const V pull = load(d.dy + t * width + j, lanes) * weight, off = off_mean(x + t * width + j, mean[t], lanes);
+            along[t] = fma(along[t], off, pull);
+            all[t] = all[t] + pull;
+            squares[t] = fma(squares[t], off, off);
+        }
+    }
+    totals<TOKENS>(squares, inverse);
+    totals<TOKENS>(all, shift);
+    totals<TOKENS>(along, turn);
+    UNROLL for (int t = 0; t < TOKENS; ++t) {
+        inverse[t] = 1.0f / sqrtf(inverse[t] / (float)width + norm.eps);
+        shift[t] = shift[t] / (float)width;
+        turn[t] = turn[t] * inverse[t] * inverse[t] / (float)width;
+    }
+    for (int64_t j = 0; j < width; j += LANES) {
+        const int lanes = (int)least(LANES, width - j);
+        const V weight = load(norm.weight + j, lanes);
+        V of_weight = load(d.weight + j, lanes), of_bias = load(d.bias + j, lanes);
+        UNROLL for (int t = 0; t < TOKENS; ++t) {
+            const int64_t at = t * width + j;
+            const V off = load(x + at, lanes) + -mean[t], dy = load(d.dy + at, lanes);
+            of_weight = fma(of_weight, dy * inverse[t], off);
+            of_bias = of_bias + dy;
+            const V dx = (fma(dy * weight, off, -turn[t]) + -shift[t]) * inverse[t];
+            store(d.to + at, d.start ? dx + load(d.start + at, lanes) : dx, lanes);
+        }
+        store(d.weight + j, of_weight, lanes);
+        store(d.bias + j, of_bias, lanes);
+    }
+}
+
+APART void layer_norm_backward(int64_t rows, const float* x, int64_t width, const Norm& norm, NormGradient d) {
+    for (int64_t row = 0; row < rows;) {
+        const int64_t some = rows - row >= TOKENS_ABREAST ? TOKENS_ABREAST : 1, step = some * width;
+        if (some > 1) norm_tokens_backward<TOKENS_ABREAST>(x, width, norm, d);
+        else norm_tokens_backward<1>(x, width, norm, d);
+        x += step, d.dy += step, d.to += step, row += some;
+        if (d.start) d.start += step;
     }
 }
 

@@ -15,8 +15,7 @@ static int64_t route_scratch(const Route& a) {
 
 INLINE void norm_image_row(const Route& a, int64_t y, float* to) {
     const float* from = a.features + y * a.width * a.channels;
-    for (int64_t x = 0; x < a.width; ++x)
-        layer_norm_row(from + x * a.channels, a.channels, a.norm_weight, a.norm_bias, a.norm_eps, to + x * a.channels);
+    layer_norm(a.width, from, a.channels, {a.norm_weight, a.norm_bias, a.norm_eps}, to);
 }
 
 // Both pools, projected: the candidate of the carrier, and what is not resident from the start.

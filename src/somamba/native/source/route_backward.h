@@ -139,11 +139,9 @@ static void route_backward_input(const Route& a, const RouteGradient& d, int ind
                      [&](int64_t p, int64_t c, int lanes, V back) __attribute__((always_inline)) {
                          store(m.back + p * C + c, back, lanes);
                      });
-        for (int64_t x = 0; x < a.width; ++x) {
-            const int64_t at = (y * a.width + x) * C;
-            layer_norm_backward_row(a.features + at, C, a.norm_weight, a.norm_eps, m.back + x * C, d.dout + at, d.dfeatures + at,
-                                    sums.norm_weight, sums.norm_bias);
-        }
+        const int64_t at = y * a.width * C;
+        layer_norm_backward(a.width, a.features + at, C, {a.norm_weight, a.norm_bias, a.norm_eps},
+                            {m.back, d.dout + at, d.dfeatures + at, sums.norm_weight, sums.norm_bias});
     }
 }
 

@@ -81,8 +81,7 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
         const int64_t rows = least(CHUNK, end - at);
         const float* content = stream_content(a, piece.token + at, rows, normed);
         float* projected = a.projected + at * a.pitch;
-        for (int64_t r = 0; r < rows; ++r)
-            layer_norm_row(content + r * a.width, a.width, a.content_weight, a.content_bias, a.norm_eps, normed + r * a.width);
+        layer_norm(rows, content, a.width, {a.content_weight, a.content_bias, a.norm_eps}, normed);
         product(rows, {normed, a.width, a.width}, a.project_weight, {nullptr, nullptr, projected, a.pitch, a.columns}, halved);
         if (a.raw)
             for (int64_t r = 0; r < rows; ++r) {
@@ -93,8 +92,7 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
         if (a.hidden_size) {
             const float* evidence = a.evidence + (piece.token + at) * a.width;
             float* hidden = a.hidden + at * a.hidden_size;
-            for (int64_t r = 0; r < rows; ++r)
-                layer_norm_row(evidence + r * a.width, a.width, a.evidence_weight, a.evidence_bias, a.norm_eps, normed + r * a.width);
+            layer_norm(rows, evidence, a.width, {a.evidence_weight, a.evidence_bias, a.norm_eps}, normed);
             product(rows, {normed, a.width, a.width}, a.reduce_weight,
                     {nullptr, a.reduce_bias, hidden, a.hidden_size, a.hidden_size}, halved);
             if (a.reduced) memcpy(a.reduced + at * a.hidden_size, hidden, rows * a.hidden_size * sizeof(float));

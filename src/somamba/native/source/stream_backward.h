@@ -171,14 +171,13 @@ INLINE void modulation_backward(const Stream& a, const StreamGradient& d, const 
         store(m.dhidden + i, load(m.dhidden + i, lanes) * on * (splat(1) + x * (splat(1) - on)), lanes);
     }
     const float* evidence = a.evidence + token * C;
-    for (int64_t r = 0; r < rows; ++r)
-        layer_norm_row(evidence + r * C, C, a.evidence_weight, a.evidence_bias, a.norm_eps, m.normed + r * C);
+    const Norm norm{a.evidence_weight, a.evidence_bias, a.norm_eps};
+    layer_norm(rows, evidence, C, norm, m.normed);
     outer(rows, {m.dhidden, H, H}, {m.normed, C, C}, sums.reduce);
     add_rows(rows, {m.dhidden, H, H}, sums.reduce_bias);
     product(rows, {m.dhidden, H, H}, d.reduce_weight, {nullptr, nullptr, m.back, C, C}, nullptr);
-    for (int64_t r = 0; r < rows; ++r)
-        layer_norm_backward_row(evidence + r * C, C, a.evidence_weight, a.norm_eps, m.back + r * C, nullptr,
-                                d.devidence + (token + r) * C, sums.evidence_weight, sums.evidence_bias);
+    layer_norm_backward(rows, evidence, C, norm,
+                        {m.back, nullptr, d.devidence + token * C, sums.evidence_weight, sums.evidence_bias});
 }
 
 // From the gradients of the scan's arguments to those of content and evidence.
@@ -192,13 +191,12 @@ static void stream_backward_project(const Stream& a, const StreamGradient& d, in
         modulation_backward(a, d, m, sums, token, rows);
         for (int64_t r = 0; r < rows; ++r) scalars_backward_row(a, d, token + r, dprojected + r * a.pitch, sums.dt_bias);
         const float* content = stream_content(a, token, rows, m.content);
-        for (int64_t r = 0; r < rows; ++r)
-            layer_norm_row(content + r * C, C, a.content_weight, a.content_bias, a.norm_eps, m.normed + r * C);
+        const Norm norm{a.content_weight, a.content_bias, a.norm_eps};
+        layer_norm(rows, content, C, norm, m.normed);
         outer(rows, {dprojected, a.pitch, a.pitch}, {m.normed, C, C}, sums.project);
         product(rows, {dprojected, a.pitch, a.columns}, d.project_weight, {nullptr, nullptr, m.back, C, C}, nullptr);
-        for (int64_t r = 0; r < rows; ++r)
-            layer_norm_backward_row(content + r * C, C, a.content_weight, a.norm_eps, m.back + r * C, nullptr,
-                                    d.dcontent + (token + r) * C, sums.content_weight, sums.content_bias);
+        layer_norm_backward(rows, content, C, norm,
+                            {m.back, nullptr, d.dcontent + token * C, sums.content_weight, sums.content_bias});
         outer(rows, {d.dout + token * a.channels, a.channels, a.channels}, {d.readout + token * a.inner, a.inner, a.inner}, sums.read);
     }
 }

@@ -111,14 +111,14 @@ struct Count<0, I...> {
     typedef Indices<I...> type;
 };
 
-// Lane of the pair (x, y) that goes to lane j: runs of `step` lanes, in turn from x and from y.
-constexpr int fold_lane(int j, int step, int width) {
-    return j % (2 * step) < step ? j : width + j - step;
-}
+// Runs of `step` lanes, in turn from x and from y, each added to its neighbour. Of both terms one keeps every lane in its
+// place: that is a blend, which costs less than to move lanes.
+constexpr int fold_lane(int j, int step, int width) { return j % (2 * step) < step ? j : width + j; }
+constexpr int fold_neighbour(int j, int step, int width) { return j % (2 * step) < step ? j + step : width + j - step; }
 template <int STEP, int... I>
 INLINE vf fold(vf x, vf y, Indices<I...>) {
     return __builtin_shufflevector(x, y, fold_lane(I, STEP, SOMAMBA_WIDTH)...) +
-           __builtin_shufflevector(x, y, (fold_lane(I, STEP, SOMAMBA_WIDTH) + STEP)...);
+           __builtin_shufflevector(x, y, fold_neighbour(I, STEP, SOMAMBA_WIDTH)...);
 }
 
 INLINE vf sums(const vf* x) {
@@ -141,14 +141,22 @@ INLINE vf halves(V x) {
     return s;
 }
 
-// Every lane plus the one STEP away, then half as far: in the end each holds the sum of all.
-template <int STEP, int... I>
+// Every lane plus the one STEP away, then half as far, down to LAST: with 1 each holds the sum of all in the end.
+template <int STEP, int LAST, int... I>
 INLINE vf fold_all(vf x, Indices<I...> all) {
     x = x + __builtin_shufflevector(x, x, (I ^ STEP)...);
-    if constexpr (STEP > 1) x = fold_all<STEP / 2>(x, all);
+    if constexpr (STEP > LAST) x = fold_all<STEP / 2, LAST>(x, all);
     return x;
 }
-INLINE float sum(vf x) { return fold_all<SOMAMBA_WIDTH / 2>(x, Count<SOMAMBA_WIDTH>::type())[0]; }
+INLINE float sum(vf x) { return fold_all<SOMAMBA_WIDTH / 2, 1>(x, Count<SOMAMBA_WIDTH>::type())[0]; }
+
+// Lane i % 4 holds the sum of x[i].
+INLINE vf four_sums(const V* x) {
+    typedef Count<SOMAMBA_WIDTH>::type All;
+    vf total = fold<2>(fold<1>(halves(x[0]), halves(x[1]), All()), fold<1>(halves(x[2]), halves(x[3]), All()), All());
+    if constexpr (SOMAMBA_WIDTH > 4) total = fold_all<SOMAMBA_WIDTH / 2, 4>(total, All());
+    return total;
+}
 
 INLINE vf sqrt_(vf x) {
 #if defined(__x86_64__) && SOMAMBA_WIDTH == 16
