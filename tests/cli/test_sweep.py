@@ -1,12 +1,11 @@
 """``somamba sweep`` from the outside: two small SO-Mambas on synthetic files."""
 
 import csv
-import os
 import signal
-import threading
 
 import pytest
 
+from cli.signals import terminated_once_it_runs
 from somamba.cli import sweep, table
 from somamba.errors import ConfigError, UnknownNameError
 from somamba.results.journal import read_journal
@@ -75,21 +74,9 @@ def test_a_dry_run_checks_tells_and_leaves_nothing(place, finished, tmp_path, ca
 
 def test_sigterm_leaves_with_143_and_the_same_command_goes_on(place, tmp_path, capsys):
     journal = tmp_path / "out" / "full" / "journal.jsonl"
-    done = threading.Event()
-
-    def terminate_once_it_runs():
-        while not done.wait(0.01):
-            if any(event["event"] == "step" for event in read_journal(journal)):
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
-
     arguments = [*place[1], "--output", str(tmp_path / "out"), "--minutes=0.05"]
-    threading.Thread(target=terminate_once_it_runs, daemon=True).start()
-    try:
-        with pytest.raises(SystemExit) as leave:
-            sweep.main(arguments)
-    finally:
-        done.set()
+    with terminated_once_it_runs(journal), pytest.raises(SystemExit) as leave:
+        sweep.main(arguments)
     assert leave.value.code == 128 + signal.SIGTERM
     assert "0 of 2 runs are finished" in capsys.readouterr().out
     reached = max(event["step"] for event in read_journal(journal))

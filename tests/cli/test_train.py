@@ -1,15 +1,14 @@
 """``somamba train`` from the outside: real SO-Mamba, as small as it gets, on synthetic files."""
 
-import os
 import re
 import signal
-import threading
 from pathlib import Path
 
 import pytest
 import yaml
 from torch.distributed.run import get_args_parser
 
+from cli.signals import terminated_once_it_runs
 from somamba.cli import evaluate, table, train
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
@@ -120,21 +119,8 @@ def test_a_time_limit_leaves_with_a_code_that_says_try_again(place, capsys):
 def test_sigterm_saves_and_leaves_with_143(place, capsys):
     folder, arguments = place
     journal = folder / "term" / "journal.jsonl"
-
-    done = threading.Event()
-
-    def terminate_once_it_runs():
-        while not done.wait(0.01):
-            if any(event["event"] == "step" for event in read_journal(journal)):
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
-
-    threading.Thread(target=terminate_once_it_runs, daemon=True).start()
-    try:
-        with pytest.raises(SystemExit) as leave:
-            train.main([*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
-    finally:
-        done.set()
+    with terminated_once_it_runs(journal), pytest.raises(SystemExit) as leave:
+        train.main([*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
     assert leave.value.code == 128 + signal.SIGTERM
     assert "Stopped by a signal" in capsys.readouterr().out
     steps = [event["step"] for event in read_journal(journal) if event["event"] == "step"]

@@ -1,10 +1,14 @@
 """Random scan arguments, golden files, and the question every backend is asked: same output, same gradients?"""
 
+import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import TypeVar
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -14,11 +18,21 @@ from somamba.scan.inputs import ScanInputs, ScanOutput
 Arguments = dict[str, Tensor]
 Record = TypeVar("Record")
 Run = Callable[..., ScanOutput]
+Drawer = Callable[..., Tensor]
 
 GOLDEN_FOLDER = Path(__file__).parents[1] / "data" / "golden"
 GOLDEN = ("mamba3_mimo_small", "mamba3_mimo_paper_shape", "mamba3_mimo_full_rotary")
 HEADS_FIRST = ("dt", "adt", "trap")
 """Arguments that the golden files and the official kernel hold as (batch, heads, tokens)."""
+
+
+def drawers(seed: int) -> tuple[Drawer, Drawer]:
+    """Two functions that draw float64 numbers of a shape, normally distributed and uniformly, from one stream."""
+    rng = torch.Generator().manual_seed(seed)
+    return (
+        lambda *shape: torch.randn(shape, generator=rng, dtype=torch.float64),
+        lambda *shape: torch.rand(shape, generator=rng, dtype=torch.float64),
+    )
 
 
 def random_arguments(
@@ -35,14 +49,7 @@ def random_arguments(
     seed: int = 0,
 ) -> Arguments:
     """Float64 tensors whose values float32 holds exactly, so that both precisions are asked the same question."""
-    rng = torch.Generator().manual_seed(seed)
-
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=rng, dtype=torch.float64)
-
-    def uniform(*shape: int) -> Tensor:
-        return torch.rand(shape, generator=rng, dtype=torch.float64)
-
+    normal, uniform = drawers(seed)
     per_token = (batch, tokens, heads)
     dt = torch.nn.functional.softplus(normal(*per_token) - 2)
     log_decay = {
@@ -114,6 +121,20 @@ def agrees(result: Arguments, oracle: Arguments, *, out: float, gradient: float,
         name: f"{errors[name]:.1e} > {tolerances[name]:g}" for name in oracle if not errors[name] <= tolerances[name]
     }
     assert not wrong, wrong
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, path: str, function: Callable[..., Tensor]) -> None:
+    """Let a function stand where one of its name would be imported from, in a package that is not installed."""
+    parts = path.split(".")
+    for depth in range(1, len(parts) + 1):
+        name = ".".join(parts[:depth])
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None, is_package=depth < len(parts))
+        if depth < len(parts):
+            module.__path__ = []
+        else:
+            setattr(module, function.__name__, function)
+        monkeypatch.setitem(sys.modules, name, module)
 
 
 def golden_case(name: str) -> tuple[Arguments, Tensor, Arguments]:

@@ -207,3 +207,70 @@ def names_every_argument_in_the_order_of_its_fields(of: Recurrence) -> None:
     names = [field.name for field in fields(of.record)]
     assert list(arguments) == names
     assert all(a is b for a, b in zip(of.inputs(arguments).tensors(), arguments.values(), strict=True))
+
+
+def refusal(of: Recurrence, **changes: torch.Tensor) -> str:
+    """The message for good arguments with these ones exchanged."""
+    inputs = exchange(of.inputs(of.arguments()), **changes)
+    with pytest.raises(InputError) as caught:
+        inputs.check()
+    return str(caught.value)
+
+
+def refuses_an_argument_of_another_type(of: Recurrence) -> None:
+    for name, tensor in of.arguments().items():
+        message = refusal(of, **{name: tensor.float()})
+        assert "float32" in message
+        assert "float64" in message
+
+
+def refuses_types_that_it_cannot_run_in(of: Recurrence) -> None:
+    for dtype in (torch.bfloat16, torch.float16, torch.int64, torch.complex64):
+        message = refusal(of, **to(of.arguments(), dtype))
+        assert str(dtype) in message
+        assert ".float()" in message
+
+
+def names_an_argument_on_another_device(of: Recurrence) -> None:
+    message = refusal(of, D=torch.empty_like(of.arguments()["D"], device="meta"))
+    assert "D is on meta" in message
+    assert f"{of.content} on cpu" in message
+
+
+REFUSALS = (
+    refuses_an_argument_of_another_type,
+    refuses_types_that_it_cannot_run_in,
+    names_an_argument_on_another_device,
+)
+
+
+def repeats_bit_by_bit(of: Recurrence, run: Callable[..., Any], arguments: Arguments) -> None:
+    first, second = (of.results(run, to(arguments, torch.float32)) for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def gives_the_states_of_the_definition(of: Recurrence, run: Callable[..., Any], arguments: Arguments) -> None:
+    oracle = of.definition(of.inputs(arguments), keep_states=True)
+    inputs = of.inputs(to(arguments, torch.float32))
+    result = run(inputs, keep_states=True)
+    assert relative_error(result.states, oracle.states) < OUT
+    assert relative_error(result.readout, oracle.readout) < OUT
+    assert run(inputs).states is None
+
+
+def refuses_a_loss_on_the_states(of: Recurrence, run: Callable[..., Any]) -> None:
+    arguments = to(of.arguments(), torch.float32)
+    arguments[of.content].requires_grad_()
+    states = run(of.inputs(arguments), keep_states=True).states
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        states.sum().backward()
+
+
+NANS = {"quiet": 0x7FC00000, "negative": 0xFFC00000 - 2**32, "with payload": 0x7FC12345, "all ones": 0x7FFFFFFF}
+
+
+def nan_of(kind: str) -> torch.Tensor:
+    """A NaN of given bits: exponentials are put together from integers, where a NaN is a number like others."""
+    nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
+    assert nan.isnan()
+    return nan

@@ -4,15 +4,11 @@ The kernel itself needs a GPU. Its place is taken by a function of the same sign
 assertions and its documentation ask for, and computes with `scan_reference`.
 """
 
-import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-
 import pytest
 import torch
 
 from promises import relative_error
-from scan.made import agrees, cotangent_of, differentiate, random_arguments, to
+from scan.made import agrees, cotangent_of, differentiate, random_arguments, stand_in, to
 from somamba.errors import BackendError
 from somamba.scan.fused import scan_fused
 from somamba.scan.inputs import ScanInputs
@@ -55,17 +51,7 @@ def mamba3_mimo(
 
 @pytest.fixture
 def kernel(monkeypatch):
-    """Stands where ``mamba_ssm`` would be imported from."""
-    parts = MODULE.split(".")
-    for depth in range(1, len(parts) + 1):
-        name = ".".join(parts[:depth])
-        module = ModuleType(name)
-        module.__spec__ = ModuleSpec(name, None, is_package=depth < len(parts))
-        if depth < len(parts):
-            module.__path__ = []
-        else:
-            module.mamba3_mimo = mamba3_mimo
-        monkeypatch.setitem(sys.modules, name, module)
+    stand_in(monkeypatch, MODULE, mamba3_mimo)
 
 
 @pytest.mark.usefixtures("kernel")

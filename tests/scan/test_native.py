@@ -8,8 +8,15 @@ import torch
 from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
-from promises import relative_error
 from scan.made import GOLDEN, agrees, cotangent_of, differentiate, forget_single_turn, golden_case, random_arguments, to
+from scan.promises import (
+    MAMBA3,
+    NANS,
+    gives_the_states_of_the_definition,
+    nan_of,
+    refuses_a_loss_on_the_states,
+    repeats_bit_by_bit,
+)
 from somamba.scan.chunked import scan_chunked
 from somamba.scan.inputs import ScanInputs
 from somamba.scan.native import scan_native
@@ -95,10 +102,7 @@ def test_any_number_of_threads_is_right(count, sizes, threads):
 
 def test_equal_thread_counts_repeat_bit_by_bit(threads):
     threads(2)
-    arguments = to(random_arguments(tokens=70, batch=2, **PAPER), torch.float32)
-    cotangent = cotangent_of(arguments)
-    first, second = (differentiate(scan_native, arguments, cotangent) for _ in range(2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
+    repeats_bit_by_bit(MAMBA3, scan_native, random_arguments(tokens=70, batch=2, **PAPER))
 
 
 def test_angles_shared_by_all_heads_need_no_copy():
@@ -116,36 +120,21 @@ def test_angles_shared_by_all_heads_need_no_copy():
 
 @pytest.mark.parametrize("sizes", [PAPER, SHAPES[2], SHAPES[3]], ids=["paper", "n20", "n7"])
 def test_states_are_those_of_the_reference(sizes):
-    arguments = random_arguments(tokens=45, **sizes)
-    oracle = scan_reference(ScanInputs(**arguments), keep_states=True)
-    result = scan_native(ScanInputs(**to(arguments, torch.float32)), keep_states=True)
-    assert relative_error(result.states, oracle.states) < OUT
-    assert relative_error(result.readout, oracle.readout) < OUT
-    assert scan_native(ScanInputs(**to(arguments, torch.float32))).states is None
+    gives_the_states_of_the_definition(MAMBA3, scan_native, random_arguments(tokens=45, **sizes))
 
 
 def test_a_loss_on_the_states_is_refused_rather_than_ignored():
-    arguments = to(random_arguments(), torch.float32)
-    arguments["x"].requires_grad_()
-    states = scan_native(ScanInputs(**arguments), keep_states=True).states
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        states.sum().backward()
-
-
-NANS = {"quiet": 0x7FC00000, "negative": 0xFFC00000 - 2**32, "with payload": 0x7FC12345, "all ones": 0x7FFFFFFF}
+    refuses_a_loss_on_the_states(MAMBA3, scan_native)
 
 
 @pytest.mark.parametrize("kind", NANS)
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
 @pytest.mark.parametrize("poisoned", ["C", "B", "x", "z", "angles", "dt", "adt", "trap", "mimo_x", "D", "B_bias"])
 def test_nan_stays_nan(name, poisoned, kind, instruction_set):
-    """Whatever its bits: exponentials are put together from integers, where a NaN is a number like others."""
     instruction_set(name)
-    nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
-    assert nan.isnan()
     arguments = to(random_arguments(tokens=40, p=20, rank=1), torch.float32)
     whole = scan_native(ScanInputs(**arguments)).readout
-    arguments[poisoned].flatten(1 if arguments[poisoned].ndim > 3 else 0)[..., -1] = nan
+    arguments[poisoned].flatten(1 if arguments[poisoned].ndim > 3 else 0)[..., -1] = nan_of(kind)
     readout = scan_native(ScanInputs(**arguments)).readout
     assert whole.isfinite().all()
     assert readout[0, -1, -1].isnan().any()

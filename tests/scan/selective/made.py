@@ -3,11 +3,10 @@
 from functools import partial
 
 import torch
-from torch import Tensor
 from torch.nn.functional import softplus
 
 from scan import made
-from scan.made import Arguments, to
+from scan.made import Arguments, drawers, to
 from somamba.scan.selective.inputs import SelectiveInputs
 
 DECAYS = ("normal", "strong", "near_zero", "constant_3e-8")
@@ -35,14 +34,7 @@ def random_arguments(
     seed: int = 0,
 ) -> Arguments:
     """Float64 tensors whose values float32 holds exactly, so that both precisions are asked the same question."""
-    rng = torch.Generator().manual_seed(seed)
-
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(shape, generator=rng, dtype=torch.float64)
-
-    def uniform(*shape: int) -> Tensor:
-        return torch.rand(shape, generator=rng, dtype=torch.float64)
-
+    normal, uniform = drawers(seed)
     sequence, interface = (batch, tokens, channels), (batch, tokens, groups, n)
     dt, rates = {
         "normal": lambda: (softplus(normal(*sequence) - 2), -0.05 - 4 * uniform(channels, n)),

@@ -4,14 +4,10 @@ The kernel itself needs a GPU. Its place is taken by a function of the same sign
 assertions ask for, and computes with `selective_reference`.
 """
 
-import sys
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-
 import pytest
 import torch
 
-from scan.made import agrees, to
+from scan.made import agrees, stand_in, to
 from scan.selective.made import cotangent_of, differentiate, random_arguments
 from somamba.errors import BackendError
 from somamba.scan.selective.fused import selective_fused
@@ -47,17 +43,7 @@ def selective_scan_fn(
 
 @pytest.fixture
 def kernel(monkeypatch):
-    """Stands where ``mamba_ssm`` would be imported from."""
-    parts = MODULE.split(".")
-    for depth in range(1, len(parts) + 1):
-        name = ".".join(parts[:depth])
-        module = ModuleType(name)
-        module.__spec__ = ModuleSpec(name, None, is_package=depth < len(parts))
-        if depth < len(parts):
-            module.__path__ = []
-        else:
-            module.selective_scan_fn = selective_scan_fn
-        monkeypatch.setitem(sys.modules, name, module)
+    stand_in(monkeypatch, MODULE, selective_scan_fn)
 
 
 @pytest.mark.usefixtures("kernel")

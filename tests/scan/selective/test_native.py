@@ -8,8 +8,15 @@ import torch
 from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
-from promises import relative_error
 from scan.made import agrees, to
+from scan.promises import (
+    NANS,
+    SELECTIVE,
+    gives_the_states_of_the_definition,
+    nan_of,
+    refuses_a_loss_on_the_states,
+    repeats_bit_by_bit,
+)
 from scan.selective.made import DECAYS, SHAPES, cotangent_of, differentiate, random_arguments
 from somamba.scan.selective.chunked import selective_chunked
 from somamba.scan.selective.inputs import SelectiveInputs
@@ -78,44 +85,26 @@ def test_any_number_of_threads_is_right(count, sizes, threads):
 
 def test_equal_thread_counts_repeat_bit_by_bit(threads):
     threads(3)
-    arguments = to(random_arguments(tokens=70, batch=2, **USUAL), torch.float32)
-    cotangent = cotangent_of(arguments)
-    first, second = (differentiate(selective_native, arguments, cotangent) for _ in range(2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
+    repeats_bit_by_bit(SELECTIVE, selective_native, random_arguments(tokens=70, batch=2, **USUAL))
 
 
 @pytest.mark.parametrize("sizes", [USUAL, *SHAPES[4:8]], ids=name_of)
 def test_states_are_those_of_the_reference(sizes):
-    arguments = random_arguments(tokens=45, **sizes)
-    oracle = selective_reference(SelectiveInputs(**arguments), keep_states=True)
-    result = selective_native(SelectiveInputs(**to(arguments, torch.float32)), keep_states=True)
-    assert relative_error(result.states, oracle.states) < OUT
-    assert relative_error(result.readout, oracle.readout) < OUT
-    assert selective_native(SelectiveInputs(**to(arguments, torch.float32))).states is None
+    gives_the_states_of_the_definition(SELECTIVE, selective_native, random_arguments(tokens=45, **sizes))
 
 
 def test_a_loss_on_the_states_is_refused_rather_than_ignored():
-    arguments = to(random_arguments(), torch.float32)
-    arguments["u"].requires_grad_()
-    states = selective_native(SelectiveInputs(**arguments), keep_states=True).states
-    with pytest.raises(RuntimeError, match="does not require grad"):
-        states.sum().backward()
-
-
-NANS = {"quiet": 0x7FC00000, "negative": 0xFFC00000 - 2**32, "with payload": 0x7FC12345, "all ones": 0x7FFFFFFF}
+    refuses_a_loss_on_the_states(SELECTIVE, selective_native)
 
 
 @pytest.mark.parametrize("kind", NANS)
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
 @pytest.mark.parametrize("poisoned", ["u", "dt", "A", "B", "C", "D"])
 def test_nan_stays_nan(name, poisoned, kind, instruction_set):
-    """Whatever its bits: exponentials are put together from integers, where a NaN is a number like others."""
     instruction_set(name)
-    nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
-    assert nan.isnan()
     arguments = to(random_arguments(tokens=40, channels=20), torch.float32)
     whole = selective_native(SelectiveInputs(**arguments)).readout
-    arguments[poisoned][..., -1] = nan
+    arguments[poisoned][..., -1] = nan_of(kind)
     readout = selective_native(SelectiveInputs(**arguments)).readout
     assert whole.isfinite().all()
     assert readout[0, -1, -1].isnan()
