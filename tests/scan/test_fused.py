@@ -4,6 +4,8 @@ The kernel itself needs a GPU. Its place is taken by a function of the same sign
 assertions and its documentation ask for, and computes with `scan_reference`.
 """
 
+import sys
+
 import pytest
 import torch
 
