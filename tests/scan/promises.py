@@ -1,12 +1,14 @@
 """What every backend of every scan promises, written once and asked of both recurrences."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from torch.library import opcheck
 
 from promises import relative_error
 from scan import made
@@ -274,3 +276,30 @@ def nan_of(kind: str) -> torch.Tensor:
     nan = torch.tensor(NANS[kind], dtype=torch.int32).view(torch.float32)
     assert nan.isnan()
     return nan
+
+
+def is_accepted_by_pytorch(of: Recurrence, operator: Any) -> None:
+    """The checks of ``torch.library``, with and without gradients and states."""
+    arguments = to(of.arguments(tokens=40), torch.float32)
+    given = (*arguments.values(), False, False)
+    checks = ("test_schema", "test_faketensor")
+    opcheck(operator, given, test_utils=checks)
+    opcheck(operator, (*given[:-2], True, True), test_utils=checks)
+    leaves = tuple(tensor.requires_grad_() for tensor in arguments.values())
+    opcheck(operator, (*leaves, False, True), test_utils=(*checks, "test_autograd_registration"))
+
+
+def runs_in_several_threads_at_once(
+    of: Recurrence, run: Callable[..., Any], threads: Callable[[int], None], sizes: dict[str, int]
+) -> None:
+    arguments = [to(of.arguments(tokens=100, seed=seed, **sizes), torch.float32) for seed in range(4)]
+
+    def results(given: Arguments) -> Arguments:
+        threads(2)  # a new thread starts with PyTorch's default
+        return of.results(run, given)
+
+    one_by_one = [results(given) for given in arguments]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(results, arguments))
+    for first, second in zip(one_by_one, together, strict=True):
+        assert all(torch.equal(first[name], second[name]) for name in first)

@@ -1,11 +1,9 @@
 """The compiled selective scan gives the float64 definition to float32 precision, in every shape, layout and machine."""
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
 import torch
-from torch.library import opcheck
 
 from native.machine import INSTRUCTION_SETS, needs_native
 from scan.made import agrees, to
@@ -13,9 +11,11 @@ from scan.promises import (
     NANS,
     SELECTIVE,
     gives_the_states_of_the_definition,
+    is_accepted_by_pytorch,
     nan_of,
     refuses_a_loss_on_the_states,
     repeats_bit_by_bit,
+    runs_in_several_threads_at_once,
 )
 from scan.selective.made import DECAYS, SHAPES, cotangent_of, differentiate, random_arguments
 from somamba.scan.selective.chunked import selective_chunked
@@ -140,28 +140,8 @@ def test_a_step_of_zero_changes_nothing():
 
 
 def test_pytorch_accepts_the_operator():
-    arguments = to(random_arguments(tokens=40), torch.float32)
-    given = (*arguments.values(), False, False)
-    checks = ("test_schema", "test_faketensor")
-    opcheck(torch.ops.somamba.selective_scan, given, test_utils=checks)
-    opcheck(torch.ops.somamba.selective_scan, (*given[:-2], True, True), test_utils=checks)
-    leaves = tuple(tensor.requires_grad_() for tensor in arguments.values())
-    opcheck(
-        torch.ops.somamba.selective_scan, (*leaves, False, True), test_utils=(*checks, "test_autograd_registration")
-    )
+    is_accepted_by_pytorch(SELECTIVE, torch.ops.somamba.selective_scan)
 
 
 def test_calls_from_several_threads_do_not_disturb_each_other(threads):
-    threads(2)
-    arguments = [to(random_arguments(tokens=100, seed=seed, **USUAL), torch.float32) for seed in range(4)]
-    cotangent = cotangent_of(arguments[0])
-
-    def run(given):
-        threads(2)  # a new thread starts with PyTorch's default
-        return differentiate(selective_native, given, cotangent)
-
-    one_by_one = [run(given) for given in arguments]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(run, arguments))
-    for first, second in zip(one_by_one, together, strict=True):
-        assert all(torch.equal(first[name], second[name]) for name in first)
+    runs_in_several_threads_at_once(SELECTIVE, selective_native, threads, USUAL)
