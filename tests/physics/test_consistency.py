@@ -6,12 +6,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from promises import Looks, complex_normal, dense
+from native.machine import needs_native
+from promises import Looks, complex_normal, dense, relative_error
 from somamba.errors import ConfigError, InputError, UnknownNameError
-from somamba.physics import consistency
+from somamba.physics import conjugate_gradients, consistency
 from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.conjugate_gradients import CHECK_EVERY
 from somamba.physics.consistency import (
-    CHECK_EVERY,
     CONSISTENCIES,
     HardConsistency,
     ProximalConsistency,
@@ -180,9 +181,38 @@ def test_it_solves_the_normal_equations_of_a_real_scan(sample):
     assert (found - expected).norm() < 1e-9 * expected.norm()
 
 
+@needs_native
+@pytest.mark.parametrize("width", [12, 37], ids=["compiled", "a width of a large prime"])
+def test_whole_columns_are_solved_in_single_precision_as_in_double(width, rng):
+    mask = equispaced(width, 3).tensor()
+    maps = complex_normal((2, 3, 7, width), rng)
+    x, y = complex_normal((2, 1, 7, width), rng), complex_normal((2, 3, 7, width), rng)
+    results = []
+    for dtype in (torch.complex64, torch.complex128):
+        leaves = [tensor.to(dtype).requires_grad_() for tensor in (x, y, maps)]
+        strength = torch.full((2, 1, 1, 1), 0.2, dtype=dtype.to_real(), requires_grad=True)
+        found = proximal(*leaves[:2], encoding(mask, leaves[2]), strength, iterations=200, tolerance=1e-7)
+        found.abs().square().sum().backward()
+        results.append([found.detach(), *(leaf.grad for leaf in leaves), strength.grad])
+    assert all(relative_error(single, double) < 1e-4 for single, double in zip(*results, strict=True))
+
+
+@needs_native
+def test_it_is_the_compiled_loop_that_solves_whole_columns(rng, monkeypatch):
+    x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
+    A = encoding(equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64))
+    found = proximal(x, y, A, 0.1)
+    monkeypatch.setattr(conjugate_gradients, "_solve", None)
+    assert torch.equal(proximal(x, y, A, 0.1), found)
+    monkeypatch.undo()
+    monkeypatch.setattr(conjugate_gradients, "LineSolver", None)
+    monkeypatch.setattr(conjugate_gradients, "why_not", lambda: "a test hides them")
+    assert relative_error(proximal(x, y, A, 0.1), found) < 1e-4
+
+
 def test_stopping_before_the_tolerance_is_logged(rng, caplog):
     x, y = problem(rng)
-    with caplog.at_level(logging.INFO, logger="somamba.physics.consistency"):
+    with caplog.at_level(logging.INFO, logger="somamba.physics.conjugate_gradients"):
         proximal(x, y, SENSE, 0.1)
         assert not caplog.records
         proximal(x, y, SENSE, 0.1, iterations=1)
@@ -198,7 +228,8 @@ def test_a_strength_that_is_not_positive_is_refused(strength, rng):
 @pytest.fixture
 def looks(monkeypatch):
     """Run the branch for a GPU, which works through a queue, on the CPU; count looks at its numbers."""
-    monkeypatch.setattr(consistency, "runs_ahead", lambda _device: True)
+    for module in (consistency, conjugate_gradients):
+        monkeypatch.setattr(module, "runs_ahead", lambda _device: True)
     return Looks()
 
 

@@ -1,11 +1,16 @@
 """``somamba train RECIPE``: train a model as a YAML file says; options override its fields."""
 
+import json
+import os
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from somamba.cli.output import make_console, say
 from somamba.cli.parsers.train import parser
@@ -19,21 +24,25 @@ from somamba.runtime.processes import announced_rank, announced_size
 from somamba.training.anneal import annealed_folder, begin_annealing
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
+from somamba.training.plan import make_plan
 from somamba.training.preview import Preview, preview
 from somamba.training.recipe import Recipe, asked_model, read_recipe, recipe_parser
 
 RESUMABLE = 75
 """Exit code of a run that met its time limit and can be resumed: EX_TEMPFAIL, "try again"."""
 
+FIGURES = "SOMAMBA_DRY_RUN_FIGURES"
+"""Environment variable that names the file for what several processes of a dry run measured."""
+
 
 def main(arguments: list[str]) -> None:
     """Parse, train or preview, and leave with 0 only when the training is complete."""
     recipe, options = parse(arguments)
-    if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
-        sys.exit(launch([sys.executable, "-m", "somamba", "train", *_for_each(arguments, options)], processes))
     if options.dry_run:
-        say(describe(recipe))
+        say(describe(recipe, _ways(recipe, arguments, options)))
         return
+    if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
+        sys.exit(launch(_for_each(arguments, options), processes))
     keep_pages(4096)
     quiet = announced_rank() != 0
     session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
@@ -85,15 +94,39 @@ def _annealing(run: Path, options: Namespace, fields: list[str]) -> Recipe:
     return recipe
 
 
+def _ways(recipe: Recipe, arguments: list[str], options: Namespace) -> list[Preview]:
+    """Measure one process and, on the CPU, as many as were asked for or as there are cores; the first one is ours.
+
+    Each of several processes measures with the others, and the first of them leaves its figures in a file.
+    """
+    found = preview(recipe)
+    if left := os.environ.get(FIGURES):
+        if announced_rank() == 0:
+            Path(left).write_text(json.dumps({"step": found.step_seconds, "validation": found.validation_seconds}))
+        return [found]
+    asked = options.processes if options.processes != "1" else "auto"
+    processes = processes_for(asked, recipe.batch_size) if announced_size() == 1 and found.device == "cpu" else 1
+    if processes == 1:
+        return [found]
+    with TemporaryDirectory() as folder:
+        left = str(Path(folder, "figures.json"))
+        if code := launch(_for_each(arguments, options), processes, silent=True, environment={FIGURES: left}):
+            sys.exit(code)
+        figures = json.loads(Path(left).read_text())
+    plan = make_plan(recipe, found.training_slices, processes)
+    times = {"step_seconds": figures["step"], "validation_seconds": figures["validation"]}
+    return [found, replace(found, plan=plan, processes=processes, threads=1, **times)]
+
+
 def _for_each(arguments: list[str], options: Namespace) -> list[str]:
-    """The arguments of each of several processes: one thread, and an annealed copy that the parent has begun."""
+    """The command of each of several processes: one thread, and an annealed copy that the parent has begun."""
     words, skip = [], False
     for word in arguments:
         if not skip and word.partition("=")[0] != "--processes":
             words.append(word)
         skip = word == "--processes"
-    began = ["--resume"] if options.anneal is not None else []
-    return [*words, *began, "--machine.threads=1"]
+    began = ["--resume"] if options.anneal is not None and not options.dry_run else []
+    return [sys.executable, "-m", "somamba", "train", *words, *began, "--machine.threads=1"]
 
 
 def field_help(model: str) -> str:
@@ -101,9 +134,9 @@ def field_help(model: str) -> str:
     return re.sub(r"--[a-z][\w.]*", lambda name: name[0].replace("_", "-"), recipe_parser(model).format_help())
 
 
-def describe(recipe: Recipe) -> str:
-    """What ``--dry-run`` prints."""
-    found = preview(recipe)
+def describe(recipe: Recipe, ways: Sequence[Preview]) -> str:
+    """What ``--dry-run`` prints: the recipe, and how fast it is in one process and, if measured, in several."""
+    found = ways[0]
     plan, data, cost = found.plan, recipe.data, found.cost
     lines = {
         "model": f"{recipe.model}, {cost.parameters:,} parameters",
@@ -114,14 +147,27 @@ def describe(recipe: Recipe) -> str:
         "training": f"{found.training_cases} cases, {found.training_slices} slices",
         "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations} times",
         "steps": _steps(found, recipe),
-        "machine": f"{found.device}, processes {found.processes}, threads of each {found.threads}, "
-        f"{plan.micro_batch} slices in a forward pass",
-        "speed": f"{recipe.batch_size / found.step_seconds:.2f} slices/s in training, a validation takes "
-        f"{duration(found.validation_seconds)}",
-        "time": duration(found.seconds),
+        "machine": found.device,
     }
+    for way in ways:
+        name = "1 process" if way.processes == 1 else f"{way.processes} processes"
+        lines[name] = (
+            f"threads of each {way.threads}, {way.plan.micro_batch} slices in a forward pass: "
+            f"{recipe.batch_size / way.step_seconds:.2f} slices/s in training, a validation takes "
+            f"{duration(way.validation_seconds)}, in all {duration(way.seconds)}"
+        )
+    if len(ways) > 1:
+        lines["faster"] = _faster(*ways)
     width = max(map(len, lines))
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+
+
+def _faster(one: Preview, several: Preview) -> str:
+    """Which of both ways is faster in training, and the option for it."""
+    ratio = one.step_seconds / several.step_seconds
+    if ratio > 1:
+        return f"--processes {several.processes}, {ratio:.2f} times the slices of one process"
+    return f"one process, {1 / ratio:.2f} times the slices of {several.processes}"
 
 
 def _masks(data: DataConfig) -> str:

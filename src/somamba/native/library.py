@@ -13,7 +13,7 @@ from somamba.errors import BackendError
 from somamba.native.memory import keep_pages
 from somamba.native.structures import Constants, layout
 
-ABI = 8
+ABI = 9
 DISABLE = "SOMAMBA_NO_NATIVE"
 
 
@@ -25,6 +25,11 @@ def workers() -> int:
 def usable(*tensors: Tensor) -> bool:
     """Tell whether the compiled kernels can take these tensors: on the CPU, in float32, and built."""
     return all(t.device.type == "cpu" and t.dtype == torch.float32 for t in tensors) and why_not() is None
+
+
+def traced() -> bool:
+    """Tell whether a trace or `torch.compile` is watching: what the kernels do would be missing from it."""
+    return torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
 
 
 def why_not() -> str | None:

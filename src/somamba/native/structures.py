@@ -30,7 +30,7 @@ def address(tensor: Tensor) -> c_void_p:
 class Constants(ctypes.Structure):
     """What sizes of buffers depend on."""
 
-    _fields_ = [(name, c_int64) for name in ("lanes", "chunk", "rows_abreast")]
+    _fields_ = [(name, c_int64) for name in ("lanes", "chunk", "rows_abreast", "largest_radix")]
 
 
 class Strided(ctypes.Structure):
@@ -253,10 +253,37 @@ class EndGradient(ctypes.Structure):
     _fields_ = [("dout", FLOATS), ("weight", c_void_p), ("dx", FLOATS), ("sums", FLOATS)]
 
 
+class Transform(ctypes.Structure):
+    """A Fourier transform in stages."""
+
+    _fields_ = [
+        ("width", c_int64),
+        ("stages", c_int64),
+        ("radices", c_void_p),
+        ("twiddles", FLOATS),
+        ("roots", FLOATS),
+        ("twiddles_size", c_int64),
+        ("roots_size", c_int64),
+    ]
+
+
+class Solve(ctypes.Structure):
+    """Conjugate gradients of one slice."""
+
+    _fields_ = [
+        *((name, c_int64) for name in ("coils", "height", "blocks")),
+        ("transform", Transform),
+        *((name, FLOATS) for name in ("keep", "maps", "packed", "solution", "residual", "direction", "applied")),
+        ("lines", FLOATS),
+        ("sums", DOUBLES),
+        ("strength", c_float),
+    ]
+
+
 STRUCTURES: tuple[type[ctypes.Structure], ...] = (
     Constants, Strided, Scan, ScanGradient, ScanSizes, Selective, SelectiveGradient, SelectiveSizes, Interface,
     InterfaceGradient, Depthwise, DepthwiseGradient, Route, RouteGradient, RouteSizes, Stream, StreamGradient,
-    StreamSizes, End, EndGradient,
+    StreamSizes, End, EndGradient, Transform, Solve,
 )  # fmt: skip
 """All structures that Python and the kernels share."""
 

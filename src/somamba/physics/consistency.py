@@ -5,7 +5,6 @@ where ``A^H`` no longer solves ``A x = y``. `soften` takes a step of learned len
 under autocast: it leaves complex values alone, and is switched off besides.
 """
 
-import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,15 +17,12 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from somamba.errors import ConfigError, InputError
+from somamba.physics.conjugate_gradients import make_solver
 from somamba.physics.operator import LinearOperator
 from somamba.registry import Registry
 from somamba.runtime.device import runs_ahead
 from somamba.shapes import Images, KSpace
 
-logger = logging.getLogger(__name__)
-
-CHECK_EVERY = 8
-"""Iterations between two looks at the tolerance on a device that runs ahead of the host; a look waits for it."""
 STRENGTH = 0.05
 """Start of the proximal strength: small against the eigenvalue 1 of ``A^H A``, large enough for quick convergence."""
 
@@ -97,11 +93,7 @@ def proximal(
     def normal(image: Tensor) -> Tensor:
         return A.gram(image) + s * image
 
-    @torch.no_grad()
-    def solve(right: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, enabled=False):
-            return _conjugate_gradients(normal, right, iterations, tolerance)
-
+    solve = make_solver(A, s.detach(), iterations, tolerance)
     with torch.autocast(x.device.type, enabled=False):
         right = A.adjoint(y - A(x))
         correction = solve(right)
@@ -122,39 +114,6 @@ class _Implicit(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         return ctx.solve(gradient), None, None
-
-
-def _conjugate_gradients(
-    normal: Callable[[Tensor], Tensor], right: Tensor, iterations: int, tolerance: int | float
-) -> Tensor:
-    """Solve ``normal(d) = right`` for a Hermitian positive map, every slice with its own step lengths."""
-    # Raw k-space may be of order 1e-7 or smaller: unit scale keeps the squares below away from underflow.
-    scale = right.abs().amax(dim=(1, 2, 3), keepdim=True)
-    scale = torch.where(scale > 0, scale, 1)
-    residual = right / scale
-    solution, direction = torch.zeros_like(residual), residual
-    energy = _inner(residual, residual)
-    goal = tolerance**2 * energy
-    every = CHECK_EVERY if runs_ahead(right.device) else 1
-    for iteration in range(iterations):
-        done = energy <= goal
-        if iteration % every == 0 and bool(done.all()):
-            break
-        applied = normal(direction)
-        # A slice that is done stands still, whatever the others in the batch still need.
-        length = torch.where(done, 0, energy / torch.where(done, 1, _inner(direction, applied)))
-        solution = solution + length * direction
-        residual = residual - length * applied
-        previous, energy = energy, _inner(residual, residual)
-        direction = residual + torch.where(done, 0, energy / torch.where(done, 1, previous)) * direction
-    else:
-        logger.info("conjugate gradients stopped after %d iterations, before the tolerance %g", iterations, tolerance)
-    return solution * scale
-
-
-def _inner(a: Tensor, b: Tensor) -> Tensor:
-    """The real inner product of each slice, (batch, 1, 1, 1)."""
-    return (a.conj() * b).real.sum(dim=(1, 2, 3), keepdim=True)
 
 
 class Consistency(nn.Module, ABC):

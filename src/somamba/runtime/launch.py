@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import IO
@@ -41,7 +41,9 @@ def processes_for(asked: str, batch_size: int) -> int:
     return int(asked)
 
 
-def launch(command: Sequence[str], processes: int) -> int:
+def launch(
+    command: Sequence[str], processes: int, *, silent: bool = False, environment: Mapping[str, str] | None = None
+) -> int:
     """Run a command in several processes; the first one prints, the others are silent unless they fail.
 
     SIGINT and SIGTERM are passed on to all of them. If one fails or is killed, the others are killed: they could only
@@ -50,31 +52,35 @@ def launch(command: Sequence[str], processes: int) -> int:
     Args:
         command: Program and arguments, the same for all.
         processes: How many.
+        silent: Whether the first one prints nothing but its errors.
+        environment: Variables for all of them, besides those of this process.
 
     Returns:
         The exit code of the first process that failed, as a shell counts it, or of the first process.
     """
     settings = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(processes)}
-    settings |= {"OMP_NUM_THREADS": "1"}
+    settings |= {"OMP_NUM_THREADS": "1"} | dict(environment or {})
     running: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
         errors = [None if rank == 0 else stack.enter_context(tempfile.TemporaryFile()) for rank in range(processes)]
         stack.enter_context(_forwarding(running))
         for rank, error in enumerate(errors):
-            environment = os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-            running.append(_start(command, environment, error))
+            own = os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+            running.append(_start(command, own, error, silent=silent or rank > 0))
         code = _wait(running)
         if code not in (0, running[0].returncode):
             _print_failure(running, errors)
     return code
 
 
-def _start(command: Sequence[str], environment: dict[str, str], error: IO[bytes] | None) -> subprocess.Popen[bytes]:
+def _start(
+    command: Sequence[str], environment: dict[str, str], error: IO[bytes] | None, *, silent: bool
+) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C then reaches the process once, passed on, and not a second time from the terminal.
     return subprocess.Popen(
         command,
         env=environment,
-        stdout=None if error is None else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if silent else None,
         stderr=error,
         start_new_session=True,
         preexec_fn=_end_with_parent if platform.system() == "Linux" else None,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.ownership import OwnershipBlock
 from somamba.models.so_mamba.router import Router
-from somamba.native.library import usable
+from somamba.native.library import traced, usable
 from somamba.native.product import halves_pay
 from somamba.native.route import route
 from somamba.native.stream import stream_block
@@ -121,9 +121,7 @@ def compiled_end(linear: nn.Linear, norm: nn.LayerNorm, x: Tensor) -> bool:
 
 def unwatched(*parts: nn.Module) -> bool:
     """Whether neither a trace nor a hook waits for one of the layers."""
-    if torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None:
-        return False
-    return not any(map(_watched, parts))
+    return not traced() and not any(map(_watched, parts))
 
 
 def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, features: Grid) -> Grid:

@@ -88,7 +88,7 @@ void run_scan_backward(const Scan& a, const ScanGradient& d, int workers) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 8; }
+EXPORT int somamba_abi() { return 9; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 
@@ -194,6 +194,33 @@ EXPORT void somamba_decode_forward(const End* a, int workers) {
 
 EXPORT void somamba_decode_backward(const End* a, const EndGradient* d, int workers) {
     parallel(workers, [=](int index, int count) { chosen->decode_backward(*a, *d, index, count); });
+}
+
+EXPORT void somamba_solve_pack(const Solve* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->solve_pack(*a, index, count); });
+}
+
+// Until the residual is `tolerance` times its first, at most so many iterations; returns how many it took.
+EXPORT int64_t somamba_solve(const Solve* a, int64_t iterations, double tolerance, int workers) {
+    const auto total = [&] {
+        double sum = 0;
+        for (int index = 0; index < workers; ++index) sum += a->sums[index];
+        return sum;
+    };
+    const auto advance = [&](double length) {
+        parallel(workers, [&](int index, int count) { chosen->solve_advance(*a, (float)length, index, count); });
+        return total();
+    };
+    double energy = advance(0), ratio = 0;
+    const double goal = tolerance * tolerance * energy;
+    for (int64_t iteration = 0; iteration < iterations; ++iteration) {
+        if (energy <= goal) return iteration;
+        parallel(workers, [&](int index, int count) { chosen->solve_apply(*a, (float)ratio, index, count); });
+        const double left = advance(energy / total());
+        ratio = left / energy;
+        energy = left;
+    }
+    return iterations;
 }
 
 EXPORT void somamba_selective_sizes(const Selective* a, int workers, SelectiveSizes* sizes) {

@@ -5,6 +5,7 @@
 #include "route_backward.h"
 #include "scan_finish.h"
 #include "selective_backward.h"
+#include "solve.h"
 #include "stream_backward.h"
 
 namespace SOMAMBA_ISA {
@@ -33,6 +34,9 @@ const Kernels kernels = {SOMAMBA_NAME,
                          embed_backward,
                          decode_forward,
                          decode_backward,
+                         solve_pack,
+                         solve_apply,
+                         solve_advance,
                          selective_forward,
                          selective_backward,
                          selective_backward_rows,

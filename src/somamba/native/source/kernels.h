@@ -10,8 +10,9 @@ struct Constants {
     int64_t lanes;         // numbers that a kernel works on together; columns of a panel of packed weights
     int64_t chunk;         // the most rows that a worker takes through a product at a time
     int64_t rows_abreast;  // rows whose modulation is projected together
+    int64_t largest_radix; // of a stage of a Fourier transform
 };
-constexpr Constants CONSTANTS = {16, 192, 4};
+constexpr Constants CONSTANTS = {16, 192, 4, 31};
 
 // One argument with axes (batch, token, head or group) and a contiguous last axis, if it has one.
 struct Strided {
@@ -221,6 +222,27 @@ struct EndGradient {
     float* sums;                              // workers: EndSums of ends.h
 };
 
+// A Fourier transform of `width` points in stages; native/solve.py makes the tables.
+struct Transform {
+    int64_t width, stages;
+    const int64_t* radices;                   // stages: their product is the width
+    const float *twiddles, *roots;            // of all stages, one behind the other: step (radix - 1) 2; radix 2
+    int64_t twiddles_size, roots_size;        // floats
+};
+
+// Conjugate gradients of one slice of which whole columns are acquired. Images are in blocks of 16 rows: (width, 2, 16).
+struct Solve {
+    int64_t coils, height, blocks;
+    Transform transform;
+    const float* keep;                        // width: 1 / width where a column is acquired, else 0; in the transform's order
+    const float* maps;                        // coils height width 2
+    float* packed;                            // coils blocks width 2 16
+    float *solution, *residual, *direction, *applied;  // blocks width 2 16; the right side starts in residual, the others at zero
+    float* lines;                             // workers width 2 16
+    double* sums;                             // workers
+    float strength;
+};
+
 }  // extern "C"
 
 // What of a stream is being worked on: `rows` new tokens from `token` on. Row `first` is the first that the scan has not
@@ -255,6 +277,9 @@ struct Kernels {
     void (*embed_backward)(const End&, const EndGradient&, int index, int count);
     void (*decode_forward)(const End&, int index, int count);
     void (*decode_backward)(const End&, const EndGradient&, int index, int count);
+    void (*solve_pack)(const Solve&, int index, int count);
+    void (*solve_apply)(const Solve&, float ratio, int index, int count);
+    void (*solve_advance)(const Solve&, float length, int index, int count);
     void (*selective_forward)(const Selective&, int index, int count);
     void (*selective_backward)(const Selective&, const SelectiveGradient&, int index, int count);
     void (*selective_backward_rows)(const Selective&, const SelectiveGradient&, int workers, int index, int count);

@@ -17,7 +17,7 @@ std::string field(const char* name, size_t offset) { return std::string(" ") + n
 std::string layout() {
     return std::string()
         + BEGIN(Constants)
-            FIELD(lanes) FIELD(chunk) FIELD(rows_abreast) END
+            FIELD(lanes) FIELD(chunk) FIELD(rows_abreast) FIELD(largest_radix) END
         + BEGIN(Strided)
             FIELD(data) FIELD(batch) FIELD(token) FIELD(head) END
         + BEGIN(Scan)
@@ -78,6 +78,11 @@ std::string layout() {
             FIELD(norm_bias) FIELD(norm_eps) FIELD(out) FIELD(scratch) END
         + BEGIN(EndGradient)
             FIELD(dout) FIELD(weight) FIELD(dx) FIELD(sums) END
+        + BEGIN(Transform)
+            FIELD(width) FIELD(stages) FIELD(radices) FIELD(twiddles) FIELD(roots) FIELD(twiddles_size) FIELD(roots_size) END
+        + BEGIN(Solve)
+            FIELD(coils) FIELD(height) FIELD(blocks) FIELD(transform) FIELD(keep) FIELD(maps) FIELD(packed)
+            FIELD(solution) FIELD(residual) FIELD(direction) FIELD(applied) FIELD(lines) FIELD(sums) FIELD(strength) END
         ;
 }
 
