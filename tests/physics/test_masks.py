@@ -1,6 +1,5 @@
 """Masks are what their numbers say, on every machine, for good."""
 
-import dataclasses
 import math
 from fractions import Fraction
 
@@ -14,7 +13,6 @@ from somamba.physics.masks import (
     GOLDEN_ANGLE,
     MASKS,
     PAPER_OFFSETS,
-    SamplingMask,
     equispaced,
     golden_radial,
     make_mask,
@@ -137,35 +135,6 @@ def test_a_radial_size_of_one_number_is_a_square():
     assert golden_radial(20, 3) == golden_radial((20, 20), 3)
 
 
-def test_calibration_counts_the_full_columns_around_the_centre():
-    columns = torch.tensor([[1, 0, 1, 1, 1, 1, 0, 1]]).bool()
-    assert SamplingMask(columns, "given", 1).calibration == 4
-    assert SamplingMask(torch.tensor([[0, 0, 1, 1, 0, 0, 0, 1]]).bool(), "given", 1).calibration == 0
-    assert SamplingMask(columns.expand(3, 8), "given", 1).calibration == 4
-    holed = columns.repeat(3, 1)
-    holed[1, 3] = False
-    assert SamplingMask(holed, "given", 1).calibration == 2
-
-
-def test_acceleration_can_be_counted_over_what_was_acquired_at_all():
-    mask = SamplingMask(torch.tensor([[0, 0, 1, 0, 1, 1, 0, 0]]).bool(), "given", 2)
-    assert mask.realised_acceleration == pytest.approx(8 / 3)
-    assert mask.acceleration_over(columns=slice(2, 6), rows=slice(5, 9)) == pytest.approx(4 / 3)
-    assert mask.acceleration_over(columns=slice(0, 2)) == math.inf
-    block = SamplingMask(torch.eye(4, dtype=torch.bool), "given", 4)
-    assert block.acceleration_over(rows=slice(0, 2), columns=slice(0, 2)) == 2
-
-
-def test_equality_and_digest_depend_on_the_pattern_alone():
-    mask = equispaced(64, 4)
-    renamed = dataclasses.replace(mask, kind="other", acceleration=3)
-    assert renamed == mask
-    assert hash(renamed) == hash(mask)
-    reshaped = SamplingMask(mask.pattern.reshape(8, 8), mask.kind, mask.acceleration)
-    assert reshaped != mask
-    assert reshaped.digest != mask.digest
-
-
 @pytest.mark.parametrize("kind", MASKS)
 def test_every_kind_is_made_by_the_same_call_and_feeds_the_operator(kind):
     mask = make_mask(kind, shape=(48, 64), acceleration=4, seed=3)
@@ -206,9 +175,6 @@ def test_options_reach_the_maker():
         (lambda: golden_radial((64, 1), 3), "grid of at least 2x2.*64x1"),
         (lambda: make_mask("golden-radial", shape=(64, 64), acceleration=0), "acceleration=0 is below 1"),
         (lambda: make_mask("random", shape=(64, 64), acceleration=4, offset=1), "'random' has no option 'offset'"),
-        (lambda: SamplingMask(torch.zeros(1, 4, dtype=torch.bool), "given", 1), "Empty mask"),
-        (lambda: SamplingMask(torch.ones(4, dtype=torch.bool), "given", 1), r"got torch\.bool \(4,\)"),
-        (lambda: SamplingMask(torch.ones(1, 4), "given", 1), r"got torch\.float32"),
     ],
 )
 def test_an_impossible_mask_is_refused(request_, complaint):
