@@ -1,5 +1,8 @@
 """A pattern of samples knows its acceleration, its centre, and whether another one is the same."""
 
+import dataclasses
+import math
+
 import pytest
 import torch
 
