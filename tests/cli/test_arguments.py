@@ -116,3 +116,12 @@ def test_numbers_out_of_bounds_are_refused(text):
 def test_real_numbers_are_finite_and_within_bounds(text):
     with pytest.raises(Exception, match="is not a number from 1 to 1024"):
         real(1, 1024)(text)
+
+
+def test_a_misspelt_name_is_told_before_what_is_missing_without_it():
+    parser = made()
+    parser.add_argument("-o", "--output", required=True)
+    assert "There is no option --out. Did you mean '--output'?" in refused(parser, "--out", "x")
+    assert "There is no option --outptu. Did you mean '--output'?" in refused(parser, "--outptu=x")
+    assert "There is no option -x." in refused(parser, "-o", "x", "-x")
+    assert "-o/--output" in refused(parser, "--split", "val")

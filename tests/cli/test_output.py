@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,21 @@ def test_a_reader_that_leaves_ends_the_command_quietly():
     command = f"{sys.executable} -m somamba --help; echo $? >&2"
     done = subprocess.run(["bash", "-c", f"({command}) | head -c 0"], capture_output=True, text=True, check=False)
     assert done.stderr == f"{CLOSED_PIPE}\n"
+
+
+def test_a_reader_that_leaves_is_no_defect_for_tables_either():
+    code = "from somamba.cli.output import make_console; make_console().print('x' * 100_000)"
+    program = f"import sys; from somamba.cli import main as m; m._run = lambda _: exec({code!r}); sys.exit(m.main([]))"
+    words = shlex.join([sys.executable, "-c", program])
+    done = subprocess.run(["bash", "-c", f"({words}; echo $? >&2) | true"], capture_output=True, text=True, check=False)
+    assert done.stderr == f"{CLOSED_PIPE}\n"
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_defect(closing):
+    command = shlex.join([sys.executable, "-m", "somamba"])
+    done = subprocess.run(["bash", "-c", f"{command} --help {closing}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(["bash", "-c", f"{command} nonsense {closing}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

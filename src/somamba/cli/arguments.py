@@ -56,32 +56,36 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse; what is left over is refused."""
-        options, rest = self.parse_known_args(self.spelt(sys.argv[1:] if args is None else args), namespace)
+        words = self.spelt(sys.argv[1:] if args is None else args)
+        known = self._names(words)
+        names = [word.partition("=")[0] for word in words[: words.index("--") if "--" in words else None]]
+        # Before anything else: ``--out x`` is answered by ``--output``, not by what is missing without it.
+        if not {"-h", "--help"} & set(names):
+            self._refuse_unknown([name for name in names if name.startswith("--")], known)
+        options, rest = self.parse_known_args(words, namespace)
+        self._refuse_unknown([word.partition("=")[0] for word in rest if word.startswith("-")], known)
         if rest:
-            self.refuse_unknown(rest, options)
+            self.error(f"{' '.join(rest)!r} is one argument too many.")
         return options
 
-    def refuse_unknown(self, rest: Sequence[str], options: argparse.Namespace) -> NoReturn:
-        """Refuse arguments that nothing knows."""
-        name = next((word for word in rest if word.startswith("-")), None)
-        if name is None:
-            self.error(f"{' '.join(rest)!r} is one argument too many.")
-        name = name.partition("=")[0]
-        self.error(f"There is no option {name}.{did_you_mean(name, self._names(options))}")
+    def _refuse_unknown(self, names: Sequence[str], known: Sequence[str]) -> None:
+        """Refuse the first name that no option has."""
+        if unknown := [name for name in names if name not in known]:
+            self.error(f"There is no option {unknown[0]}.{did_you_mean(unknown[0], known)}")
+
+    def _names(self, words: Sequence[str]) -> list[str]:
+        """Every option of this parser and of those of its parts that the words name."""
+        names = [name for action in self._actions for name in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parts = [part for name, part in action.choices.items() if name in words]
+                names += [name for part in parts for name in part._names(words)]
+        return names
 
     def error(self, message: str) -> NoReturn:
         """Raise an error that says what is wrong and where to look; the program prints it and leaves with 2."""
         message = f"{message[0].upper()}{message[1:]}"
         raise UsageError(f"{message}{'' if message[-1] in '.?' else '.'} See: {self.prog} --help")
-
-    def _names(self, options: argparse.Namespace) -> list[str]:
-        """Every option of this parser and of the part of it that was chosen."""
-        names = [name for action in self._actions for name in action.option_strings]
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                chosen = action.choices.get(getattr(options, action.dest, None) or "")
-                names += chosen._names(options) if chosen else []
-        return names
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse reads --option=-- as an option with no value at all, and hands out an empty list for it.

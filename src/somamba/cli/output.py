@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ def make_console(*, stderr: bool = False) -> "Console":
         def render_str(self, text: str, **options: Any) -> "Text":
             return super().render_str(clean(text), **options)
 
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would leave with 1, as after a defect
+
     return CleanConsole(stderr=stderr)
 
 
@@ -82,6 +86,10 @@ def prepared_streams() -> Iterator[None]:
     A sign that the encoding lacks is written in ASCII, ``+-`` for ``±``, or as ``?``.
     """
     codecs.register_error("somamba.plain", _in_ascii)
+    # Python has no stream at all where the caller closed it (``>&-``).
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115, open to the end
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)  # what stands in for a stream in tests may have none
         if reconfigure is not None:

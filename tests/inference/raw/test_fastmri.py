@@ -78,3 +78,14 @@ def test_a_file_that_links_to_its_mask_or_maps_is_refused(name, tmp_path):
         file[name] = h5py.SoftLink("/elsewhere")
     with pytest.raises(DataError, match="must not be read"):
         open_raw_scan(path)
+
+
+@pytest.mark.parametrize("ending", ["h5", "npz"])
+def test_a_mask_under_another_name_is_not_passed_over_in_silence(ending, tmp_path):
+    path, full = tmp_path / f"a.{ending}", coil_kspace()[None]
+    if ending == "npz":
+        np.savez(path, kspace=full, Mask=np.ones(24))
+    else:
+        write_fastmri(path, kspace=full, Mask=np.ones(24))
+    (note,) = [note for note in open_raw_scan(path).notes if "Mask" in note]
+    assert "was not used: the mask of the samples is called 'mask'" in note

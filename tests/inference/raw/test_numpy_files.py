@@ -138,3 +138,13 @@ def test_an_archive_whose_mask_or_maps_must_not_be_read_is_refused(name, tmp_pat
     np.savez(tmp_path / "a.npz", **arrays)
     with pytest.raises(DataError, match="must not be read"):
         open_raw_scan(tmp_path / "a.npz")
+
+
+def test_weights_and_probabilities_are_no_mask(tmp_path):
+    full = coil_kspace(3)
+    weights = np.linspace(0.1, 1, full.shape[-1])
+    np.savez(tmp_path / "weights.npz", kspace=full, mask=weights)
+    with pytest.raises(DataError, match="Weights and probabilities are no mask"):
+        open_raw_scan(tmp_path / "weights.npz")
+    np.savez(tmp_path / "bytes.npz", kspace=full, mask=255 * (weights > 0.5).astype(np.uint8))
+    assert "The mask that came with it was applied." in open_raw_scan(tmp_path / "bytes.npz").notes

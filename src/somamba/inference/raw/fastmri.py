@@ -9,7 +9,7 @@ from somamba.files.reading import FileInfo
 from somamba.inference.raw.arrays import MASK_NOTE, Stored, check_mask, maps_volume, raw_scan_from, stored_array
 from somamba.inference.raw.axes import Choices
 from somamba.inference.raw.header import Header, read_header
-from somamba.inference.raw.numpy_files import maps_within, read_mask, refuse_trajectories
+from somamba.inference.raw.numpy_files import maps_within, read_mask, refuse_trajectories, unused_masks
 from somamba.inference.raw.raw_scan import RawScan
 
 AXES = {3: ("slices", "y", "x"), 4: ("slices", "coils", "y", "x")}
@@ -37,6 +37,7 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
     if mask is not None:
         check_mask(mask, volume.shape, path)
         notes.append(MASK_NOTE)
+    notes += unused_masks(contents)
     stored = Stored(
         path=path,
         format="fastMRI HDF5, " + ("single coil" if axes == 3 else "multi-coil"),

@@ -1,5 +1,6 @@
 """NumPy files: one array (.npy), or an archive (.npz) with ``kspace`` and perhaps ``mask`` and coil maps."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +27,14 @@ def open_npz(path: Path, choices: Choices) -> RawScan:
     contents = inspect(path)
     refuse_trajectories(contents)
     name = _kspace_name(contents)
-    return open_array(
+    scan = open_array(
         stored_array(path, name, contents.arrays[name]),
         choices,
         format_name="NumPy archive (.npz)",
         mask=read_mask(contents),
         maps=maps_within(contents),
     )
+    return replace(scan, notes=(*scan.notes, *unused_masks(contents)))
 
 
 def refuse_trajectories(contents: FileInfo) -> None:
@@ -57,7 +59,18 @@ def read_mask(contents: FileInfo) -> NDArray[np.bool_] | None:
     if mask.ndim not in (1, 2):
         shape = contents.arrays["mask"].shape
         raise DataError(f"{contents.path}: 'mask' has shape {shape}; it must be (x,) or (y, x) of its k-space.")
+    if len(np.unique(mask[mask != 0])) > 1:
+        raise DataError(
+            f"{contents.path}: 'mask' must be 0 where nothing was acquired, and have one other value; it has several. "
+            "Weights and probabilities are no mask."
+        )
     return mask != 0
+
+
+def unused_masks(contents: FileInfo) -> list[str]:
+    """A note for every member whose name says that it is a mask, and which is not read as one."""
+    others = [name for name in (*contents.arrays, *contents.refused) if "mask" in name.lower() and name != "mask"]
+    return [f"It holds {name!r}, which was not used: the mask of the samples is called 'mask'." for name in others]
 
 
 def maps_within(contents: FileInfo) -> StoredArray | None:
