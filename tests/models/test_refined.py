@@ -55,6 +55,28 @@ def test_a_perfect_network_is_trusted_and_a_useless_one_is_not():
     assert float(bad.weight) <= 0.001
 
 
+@pytest.mark.parametrize("angle", [0.9, 2.5, -2.0])
+def test_the_phase_of_a_scan_does_not_matter_even_if_the_network_knows_one_phase_only(angle):
+    y, A, truth = scan()
+
+    class Upright(CGSense):
+        def forward(self, y, A):
+            return super().forward(y, A).real.clamp(min=0).to(y.dtype)
+
+    turn = torch.polar(torch.ones(()), torch.tensor(angle))
+    refined = Refined(Upright())
+    image = refined(y * turn, A) / turn
+    assert abs(float((refined.used.turn * turn).angle())) < 0.5
+    assert error(image, truth) < 1.2 * error(Refined(Upright())(y, A), truth)
+    alone = Upright()(y * turn, A) / turn
+    assert error(image, truth) < 0.5 * error(alone, truth)
+
+
+def test_a_network_that_treats_all_phases_alike_is_not_turned():
+    y, A, _ = scan()
+    assert torch.equal(Refined(CGSense()).strengths(y, A).turn, torch.ones(1, 1, 1, 1, dtype=y.dtype))
+
+
 def test_it_is_chosen_with_fewer_coils_almost_as_with_all():
     y, A, truth = scan(coils=10)
     few, all_of_them = (Refined(CGSense(), RefinementConfig(search_coils=n)) for n in (5, 10))

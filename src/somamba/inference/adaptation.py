@@ -23,6 +23,7 @@ from somamba.inference.checkpoint import weights_digest
 from somamba.inference.preparation import Preparation
 from somamba.inference.trained import Trained
 from somamba.models.base import Reconstructor
+from somamba.models.refined import Refined
 from somamba.physics.held_out import HeldOut, sampled_mask, split
 from somamba.physics.operator import LinearOperator
 
@@ -131,8 +132,9 @@ def adapt(
     if trained.parameters == 0:
         raise InputError(f"{trained.name} has no weights, so there is nothing to adapt.")
     generator = torch.Generator().manual_seed(settings.seed)
-    numbers, slices = _chosen(preparation, settings, generator, device)
     network = copy.deepcopy(trained.model).to(device)
+    # The network learns in the phase in which it will see the scan.
+    numbers, slices = _chosen(preparation, Refined(network), settings, generator, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
     run.go()
@@ -222,7 +224,11 @@ class _Run:
 
 
 def _chosen(
-    preparation: Preparation, settings: Adaptation, generator: torch.Generator, device: torch.device | str
+    preparation: Preparation,
+    refined: Refined,
+    settings: Adaptation,
+    generator: torch.Generator,
+    device: torch.device | str,
 ) -> tuple[list[int], list[_Slice]]:
     """Slices with signal, spread over the volume, each with the samples that decide."""
     count = preparation.scan.slices
@@ -240,6 +246,8 @@ def _chosen(
         found: list[_Slice] = []
 
         def keep(y: Tensor, A: LinearOperator, found: list[_Slice] = found) -> Tensor:
+            chosen = refined.strengths(y, A)
+            y = y if chosen is None else y * chosen.turn
             hidden = sampled_mask(A) & _scattered(y[:, :1].real, settings.held_out, generator)
             found.append(_Slice(y, A, split(y, A, hidden)))
             return A.adjoint(y)

@@ -38,8 +38,8 @@ def refinement(preparation: Preparation, model: Reconstructor, device: torch.dev
 
 
 def facts_of(refined: Refined) -> dict[str, Any]:
-    """What the provenance says: the strengths that were used, None if nothing was missing or held out."""
+    """What the provenance says: the phase and the strengths that were used, None if nothing was missing or held out."""
     if refined.used is None:
-        return {"weight": None, "sparsity": None}
-    weight, sparsity = (float(strength.flatten()[0]) for strength in refined.used)
-    return {"weight": weight, "sparsity": sparsity}
+        return {"turn": None, "weight": None, "sparsity": None}
+    turn, weight, sparsity = (strength.flatten()[0] for strength in refined.used)
+    return {"turn": float(turn.angle()), "weight": float(weight), "sparsity": float(sparsity)}

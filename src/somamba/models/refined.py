@@ -3,8 +3,11 @@
 The errors of a network and those of sparsity are partly independent, so their compromise is better than either. How far
 each is to be trusted differs from scan to scan. So some samples are held out, the network makes an image without them,
 and the ``mu`` and ``lambda`` that predict them clearly better than the usual ones are taken; no truth is needed.
+The phase in which the network sees the scan is chosen in the same way.
 """
 
+import cmath
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,8 +28,11 @@ from somamba.shapes import Images
 
 
 class Strengths(NamedTuple):
-    """Strengths of the last step, one for each slice: (batch, 1, 1, 1)."""
+    """What is chosen for a slice, one for each: (batch, 1, 1, 1)."""
 
+    turn: Tensor
+    """Complex, of magnitude 1: what the measurements are multiplied by before the network sees them, and its image
+    divided by afterwards."""
     weight: Tensor
     """``mu``: how closely to keep to the network's image."""
     sparsity: Tensor
@@ -37,13 +43,13 @@ class Strengths(NamedTuple):
 class RefinementConfig:
     """Which strengths are tried, for images of brightness 1."""
 
-    weight: float = 0.01
+    weight: float = 0.03
     """The mu to take unless another is clearly better."""
-    sparsity: float = 0.004
+    sparsity: float = 0.005
     """The lambda to take unless another is clearly better."""
-    weights: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.0)
+    weights: tuple[float, ...] = (1.0, 0.3, 0.1, 0.01, 0.0)
     """Other candidates for mu."""
-    sparsities: tuple[float, ...] = (0.001, 0.002, 0.008, 0.016)
+    sparsities: tuple[float, ...] = (0.00125, 0.0025, 0.01, 0.02)
     """Other candidates for lambda."""
     margin: float = 0.01
     """A candidate is clearly better if its residual is lower by more than this share. The samples that are held out
@@ -54,8 +60,12 @@ class RefinementConfig:
     """Iterations for each candidate; all of them start from the network's image."""
     search_coils: int = 6
     """Candidates are compared with the coils compressed to so many, which is enough to tell them apart."""
-    search_rows: int = 112
+    search_rows: int = 64
     """Candidates are compared on so many rows in the middle, if whole columns were acquired."""
+    turns: int = 4
+    """So many phases are tried, spread evenly, and the one at which a wave through their residuals is lowest."""
+    least_gain: float = 0.002
+    """The phase stays as it is unless another lowers the residual by more than this share."""
     seed: int = 0
     """Names the samples that are held out."""
 
@@ -75,12 +85,18 @@ class Refined(Reconstructor):
     @override
     @torch.no_grad()
     def forward(self, y: Tensor, A: LinearOperator) -> Images:
-        image: Images = self.network(y, A)
         self.used = strengths = self.fixed or self.strengths(y, A)
         if strengths is None:
+            image: Images = self.network(y, A)
             return image
-        weight, sparsity = (strength.to(y.device) for strength in strengths)
+        turn, weight, sparsity = (strength.to(y.device) for strength in strengths)
+        image = self._turned(y, A, turn)
         return sparse_image(y, A, sparsity, prior=image, weight=weight, iterations=self.config.iterations)
+
+    def _turned(self, y: Tensor, A: LinearOperator, turn: Tensor) -> Images:
+        """The network's image of measurements of another phase, turned back."""
+        image: Images = self.network(y * turn, A)
+        return image / turn
 
     @torch.no_grad()
     def strengths(self, y: Tensor, A: LinearOperator) -> Strengths | None:
@@ -92,8 +108,29 @@ class Refined(Reconstructor):
         except InputError:
             return None
         parts = _fewer_rows(parts, self.config.search_rows)
-        prior = self.network(parts.y, parts.A)
-        return _Search(_fewer_coils(parts, self.config.search_coils), prior, self.config).chosen()
+        turn, prior = self._best_turn(parts)
+        return _Search(_fewer_coils(parts, self.config.search_coils), turn, prior, self.config).chosen()
+
+    def _best_turn(self, parts: HeldOut) -> tuple[Tensor, Images]:
+        """The phase at which the network predicts the held-out samples best, and its image.
+
+        A scan has an arbitrary phase, and a network need not treat all alike: it has seen some more often than others.
+        """
+        n_turns = self.config.turns
+        tried = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
+        turns = [torch.full_like(parts.y[:, :1, :1, :1], one) for one in tried]
+        images = [self._turned(parts.y, parts.A, turn) for turn in turns]
+        residuals = [parts.residual(image)[:, None, None, None] for image in images]
+        wave = (torch.stack(residuals) * torch.stack(turns)).mean(dim=0)
+        turns.append(torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs()))
+        images.append(self._turned(parts.y, parts.A, turns[-1]))
+        residuals.append(parts.residual(images[-1])[:, None, None, None])
+        best, image, least = turns[0], images[0], residuals[0] * (1 - self.config.least_gain)
+        for turn, other, residual in zip(turns[1:], images[1:], residuals[1:], strict=True):
+            better = residual < least
+            best, image = torch.where(better, turn, best), torch.where(better, other, image)
+            least = torch.where(better, residual, least)
+        return best, image
 
 
 def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
@@ -128,14 +165,14 @@ def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
 class _Search:
     """The strengths that predict the held-out samples, of each slice on its own."""
 
-    def __init__(self, parts: HeldOut, prior: Images, config: RefinementConfig) -> None:
-        self.parts, self.prior, self.config = parts, prior, config
+    def __init__(self, parts: HeldOut, turn: Tensor, prior: Images, config: RefinementConfig) -> None:
+        self.parts, self.turn, self.prior, self.config = parts, turn, prior, config
 
     def chosen(self) -> Strengths:
         """The usual strengths; another lambda, and with it another mu, if it is clearly better."""
         config = self.config
-        real = self.prior.real
-        best = Strengths(*(real.new_full((len(real), 1, 1, 1), usual) for usual in (config.weight, config.sparsity)))
+        weight, sparsity = (torch.full_like(self.turn.real, usual) for usual in (config.weight, config.sparsity))
+        best = Strengths(self.turn, weight, sparsity)
         for name in ("sparsity", "weight"):
             numbers = config.sparsities if name == "sparsity" else config.weights
             others = [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
