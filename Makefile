@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Tests that use real scans look here; they skip, saying why, where the folder is missing.
 export SOMAMBA_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo site test mutants check format clean
+.PHONY: demo pictures site test mutants check format clean
 
 demo: .venv/usable
 	$(BIN)/somamba demo
@@ -21,6 +21,12 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Runs the demo and all examples, and keeps their pictures for the site. SOMAMBA_SMALL=1 makes examples small, as in CI.
+pictures: .venv/installed
+	$(BIN)/somamba demo -o examples/output/demo
+	for example in examples/*.py; do SOMAMBA_OUTPUT=examples/output $(BIN)/python $$example || exit 1; done
+	$(BIN)/python docs/pictures.py examples/output
 
 # The site, into site/, to be opened from disk; a broken link fails.
 site: .venv/installed

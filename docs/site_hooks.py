@@ -12,6 +12,8 @@ ELSEWHERE = {
     "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
     "changelog.md": "CHANGELOG.md",
 }
+EXAMPLES = ROOT / "examples"
+PICTURES = ROOT / "docs" / "examples"
 LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
@@ -19,7 +21,25 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that live elsewhere; pages below a listed folder need no entry in the navigation."""
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for path in sorted(EXAMPLES.glob("*.py")):
+        files.append(File.generated(config, f"examples/{path.stem}.md", content=example_page(path)))
     return files
+
+
+def example_page(path: Path) -> str:
+    """An example as a page: its text, its code, and below a piece of code the pictures that it writes."""
+    parts = []
+    for cell in re.split(r"^# %%", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        kind, _, body = cell.partition("\n")
+        if "[markdown]" in kind:
+            parts.append(re.sub(r"^# ?", "", body, flags=re.MULTILINE).strip())
+            continue
+        if body.strip():
+            parts.append(f"```python\n{body.strip()}\n```")
+        for name in re.findall(r'"(\w+\.png)"', body):
+            if (PICTURES / name).is_file():
+                parts.append(f"![{name.removesuffix('.png').replace('_', ' ')}]({name})")
+    return "\n\n".join(parts) + f"\n\nThe file: `examples/{path.name}`\n"
 
 
 def on_page_markdown(markdown: str, page: Any, **_others: Any) -> str:
@@ -27,6 +47,7 @@ def on_page_markdown(markdown: str, page: Any, **_others: Any) -> str:
     own = page.file.src_uri
     home = (ROOT / ELSEWHERE[own]).parent if own in ELSEWHERE else (ROOT / "docs" / own).parent
     places = {(ROOT / source).resolve(): page for page, source in ELSEWHERE.items()}
+    places |= {path.resolve(): f"examples/{path.stem}.md" for path in EXAMPLES.glob("*.py")}
 
     def relative(match: re.Match[str]) -> str:
         target = match["target"]

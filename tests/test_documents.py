@@ -12,14 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from inference.raw.made import coil_kspace
+from inference.raw.made import coil_kspace, write_fastmri
 from native.machine import needs_native
 from somamba.cli.main import COMMANDS, parser_of
+from somamba.training.grid import read_grid
+from somamba.training.recipe import read_recipe
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "somamba"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "weights").rglob("*.md")])
+PLACES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "weights").rglob("*.md"), *SOURCE.rglob("*.md")]
+DOCUMENTS = sorted(PLACES)
 
 
 def anchor(heading):
@@ -88,44 +92,110 @@ def test_the_paper_map_names_symbols_that_are_there():
     assert checked > 80
 
 
-def commands_of(path):
-    """Every command line in the indented blocks of a document, without comments and continued lines joined."""
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
-    for line in re.findall(r"^ {4}(?:\S*/)?somamba ([a-z].*)$", text, re.MULTILINE):
-        yield re.split(r"\s#|\s\(|\s[|>;&]|\s->", line)[0]
+def shell_of(path):
+    """The indented blocks of a document, all of which are shell; what is fenced says what it is."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"(?<=\n\n)((?: {4}.*\n|\n(?= {4}))+)", text)
+    return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in blocks]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_options_of_commands_exist(path):
-    for line in commands_of(path):
-        command, *words = shlex.split(line)
-        known = set()
-        parsers = [parser_of(command)]
-        while parsers:
-            for action in parsers.pop()._actions:
-                known |= set(action.option_strings)
-                parsers += action.choices.values() if isinstance(action.choices, dict) else ()
-        for word in words:
-            name = word.partition("=")[0]
-            if name.startswith("-") and command not in ("train", "sweep"):
-                assert name in known, line
-            elif name.startswith("--"):
-                assert "_" not in name, line
+PROGRAMS = {"somamba", "make", "python", "pip", "ray", "torchrun", "git", "cd"}
+VARIABLES = {"$SLURM_ARRAY_TASK_ID": "7", "$DATA": "data"}
+WITH_SHELL = [path for path in DOCUMENTS if shell_of(path)]
 
 
-BLOCKS = {path: re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL) for path in DOCUMENTS}
+def lines_of(path):
+    """Every command of a document as words, without comments; continued lines are joined."""
+    for block in shell_of(path):
+        for line in block.replace("\\\n", " ").splitlines():
+            for variable, value in VARIABLES.items():
+                line = line.replace(variable, value)
+            words = shlex.split(line, comments=True)
+            while words and re.match(r"[A-Z_]+=", words[0]):
+                words = words[1:]
+            if "&&" in words:
+                words = words[: words.index("&&")]
+            if words:
+                yield line, words
+
+
+@pytest.mark.parametrize("path", WITH_SHELL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_shell_blocks_are_shell(path):
+    for block in shell_of(path):
+        subprocess.run(["bash", "-n"], input=block, text=True, check=True)
+    for line, words in lines_of(path):
+        assert Path(words[0]).name in PROGRAMS, line
+
+
+def check_command(command, words):
+    """Let the real parser read a command line; of a recipe that exists every field must exist, too."""
+    parser = parser_of(command)
+    if command not in ("train", "sweep"):
+        parser.parse_args(words)
+        return
+    path, options, fields = parser.divide(words)
+    if path.suffix == ".yaml":
+        assert path.is_file()
+        if command == "train":
+            read_recipe(path, fields)
+        else:
+            read_grid(path, fields)
+    else:
+        assert options.anneal is not None
+
+
+@pytest.mark.parametrize("path", WITH_SHELL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_command_line_is_understood_by_the_program(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for line, words in lines_of(path):
+        program = Path(words[0]).name
+        if program == "torchrun":
+            program, words = "somamba", words[words.index("somamba") :]
+        if program == "somamba":
+            check_command(words[1], words[2:])
+        elif program == "make":
+            assert set(words[1:2]) <= targets, line
+        elif program == "python" and words[1:2] != ["-m"]:
+            assert (ROOT / words[1]).is_file(), line
+        for extras in re.findall(r"somamba\[([\w,]+)\]", line):
+            assert set(extras.split(",")) <= set(project["optional-dependencies"]), line
+
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = {path: FENCE.findall(path.read_text(encoding="utf-8")) for path in DOCUMENTS}
+PYTHON = {path: [body for kind, body in blocks if kind == "python"] for path, blocks in BLOCKS.items()}
 
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if BLOCKS[path]], ids=lambda p: str(p.relative_to(ROOT)))
+def test_fenced_blocks_say_what_they_are(path):
+    for kind, body in BLOCKS[path]:
+        assert kind in ("python", "yaml", "text"), body
+        if kind == "yaml":
+            assert isinstance(yaml.safe_load(body), dict)
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if PYTHON[path]], ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_run(path, tmp_path, monkeypatch):
     """One after another, as a reader would type them, in a folder with a scan."""
     monkeypatch.chdir(tmp_path)
     kspace = coil_kspace(4, 48, 40)
     kspace[..., 1::2] *= np.abs(np.arange(1, 40, 2) - 20) < 9
     np.save("kspace.npy", kspace)
+    write_fastmri(Path("scan.h5"), kspace=kspace[None])
     names = {"__name__": "__main__"}
-    for number, block in enumerate(BLOCKS[path]):
+    for number, block in enumerate(PYTHON[path]):
         exec(compile(block, f"{path.name}, block {number + 1}", "exec"), names)
+
+
+def test_the_readme_fits_two_screens():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert sum(max(1, -(-len(line) // 120)) for line in lines) <= 2 * SCREEN
+
+
+SCREEN = 50
+"""Lines of a screen."""
 
 
 def test_every_import_is_declared():
@@ -167,7 +237,7 @@ def test_contributing_states_the_layers_that_are_checked():
         "contracts"
     ]
     layers = {contract["name"]: contract["layers"] for contract in contracts if "layers" in contract}
-    assert "\n".join(f"    {layer}" for layer in layers["data flows one way"]) in text
+    assert "```text\n" + "\n".join(layers["data flows one way"]) + "\n```" in text
     assert " > ".join(layers["so_mamba reads top-down"]) in text
 
 

@@ -30,3 +30,14 @@ def test_the_picture_has_a_column_for_every_image():
     one, two = (figure_bytes(panels_figure(REFERENCE, PANELS[:count]), "png") for count in (1, 2))
     width = [int.from_bytes(png[16:20], "big") for png in (one, two)]
     assert width[1] == pytest.approx(1.5 * width[0], rel=0.02)
+
+
+def test_the_picture_shows_what_was_measured():
+    pytest.importorskip("matplotlib")
+    samples = np.zeros((16, 20), np.float32)
+    samples[:, ::4] = 1 + np.abs(REFERENCE)[:, ::4]
+    figure = panels_figure(REFERENCE, PANELS, samples=samples)
+    titles = [axes.get_title() for axes in figure.axes]
+    assert "what was measured: 25%" in titles
+    shown = figure.axes[titles.index("what was measured: 25%")].images[0].get_array()
+    np.testing.assert_array_equal(np.isfinite(np.ma.filled(shown, -np.inf)), samples > 0)

@@ -17,6 +17,7 @@ from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
 from somamba.inference.trained import Trained, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.physics.coils import root_sum_of_squares
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> None:
     console = make_console()
     console.print(f"{summary}.", soft_wrap=True)
     console.print(_table(attempts))
-    for path in _write(options.output, attempts, summary):
+    for path in _write(options.output, attempts, summary, undersampling):
         console.print(f"wrote {path.resolve()}", soft_wrap=True)
     if not installed("matplotlib"):
         console.print("demo.png was not drawn: it needs matplotlib. Try: pip install 'somamba[report]'", markup=False)
@@ -90,7 +91,7 @@ def _table(attempts: list[Attempt]) -> Table:
     return table
 
 
-def _write(folder: Path, attempts: list[Attempt], summary: str) -> list[Path]:
+def _write(folder: Path, attempts: list[Attempt], summary: str, undersampling: Undersampling) -> list[Path]:
     """Write the page, and the picture if matplotlib is installed."""
     panels = [
         Panel(
@@ -108,5 +109,8 @@ def _write(folder: Path, attempts: list[Attempt], summary: str) -> list[Path]:
     replace_file(page, text.encode())
     if not installed("matplotlib"):
         return [page]
-    save_figure(panels_figure(reference, panels), picture)
+    full = attempts[-1].recovered.prepared.full
+    mask = undersampling.pattern((full.shape[1], full.shape[2]), coils=len(full)).pattern
+    samples = (root_sum_of_squares(full[None])[0, 0] * mask).numpy()
+    save_figure(panels_figure(reference, panels, samples=samples), picture)
     return [picture, page]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from somamba.report.figures.canvas import LETTERS, new_figure, plain
+from somamba.report.figures.reconstructions import BOX_COLOUR, worst_box
 from somamba.report.page.document import document
 from somamba.report.page.markup import element, joined
 from somamba.report.page.pixels import Numbers
@@ -30,24 +31,46 @@ class Panel:
     seconds: float
 
 
-def panels_figure(reference: Numbers, panels: Sequence[Panel]) -> Any:
-    """The reference and every reconstruction, below them the errors, five times as bright."""
-    figure = new_figure(2.6 * (len(panels) + 1), 5.8)
+def panels_figure(reference: Numbers, panels: Sequence[Panel], *, samples: Numbers | None = None) -> Any:
+    """The reference and every reconstruction, a part of each enlarged, and the errors.
+
+    Args:
+        reference: (y, x), the fully sampled image.
+        panels: The reconstructions.
+        samples: (y, x), magnitude of the k-space that was kept, zero elsewhere; None shows no samples.
+    """
+    figure = new_figure(2.6 * (len(panels) + 1), 8.3)
     figure.set_facecolor("black")
-    axes: Any = figure.subplots(2, len(panels) + 1)
+    axes: Any = figure.subplots(3, len(panels) + 1)
     truth = np.abs(reference)
     # The brightest percent is fat; it may saturate so that the brain can be seen.
     bright = float(np.quantile(truth, 0.99))
     images = [("fully sampled", truth), *((panel.name, np.abs(panel.image)) for panel in panels)]
     scores = ["", *(f"{panel.psnr:.2f} dB, SSIM {panel.ssim:.3f}" for panel in panels)]
+    box = worst_box(np.abs(images[1][1] - truth))
     for column, ((name, image), text) in enumerate(zip(images, scores, strict=True)):
         axes[0, column].imshow(image, cmap="gray", vmin=0, vmax=bright)
         axes[0, column].set_title(f"{plain(name)}\n{text}", color="white", fontsize=LETTERS)
-        axes[1, column].imshow(np.abs(image - truth), cmap="inferno", vmin=0, vmax=bright / MAGNIFIED)
-    axes[1, 0].set_title(f"errors, {MAGNIFIED} times as bright", color="white", fontsize=LETTERS)
+        axes[1, column].imshow(box.of(image), cmap="gray", vmin=0, vmax=bright, interpolation="bicubic")
+        axes[2, column].imshow(np.abs(image - truth), cmap="inferno", vmin=0, vmax=bright / MAGNIFIED)
+    left, right, top, bottom = box.x, box.x + box.size, box.y, box.y + box.size
+    corners = [left, right, right, left, left], [top, top, bottom, bottom, top]
+    axes[0, 0].plot(*corners, color=BOX_COLOUR, linewidth=1)
+    axes[2, 1].set_title(f"errors, {MAGNIFIED} times as bright", color="white", fontsize=LETTERS)
+    if samples is not None:
+        _draw_samples(axes[2, 0], np.abs(samples))
     for axis in axes.flat:
         axis.set_axis_off()
     return figure
+
+
+def _draw_samples(axis: Any, samples: Numbers) -> None:
+    """Draw k-space on a logarithmic scale; what was not acquired is black."""
+    kept = samples[samples > 0]
+    low, high = (float(np.log(np.quantile(kept, share))) for share in (0.01, 0.9999))
+    shown = np.where(samples > 0, np.log(np.maximum(samples, kept.min())), -np.inf)
+    axis.imshow(shown, cmap="gray", vmin=low - 0.5 * (high - low), vmax=high, interpolation="nearest")
+    axis.set_title(f"what was measured: {np.mean(samples > 0):.0%}", color="white", fontsize=LETTERS)
 
 
 def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summary: str, note: str) -> str:
