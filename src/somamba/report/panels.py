@@ -48,10 +48,12 @@ def panels_figure(reference: Numbers, panels: Sequence[Panel], *, samples: Numbe
     images = [("fully sampled", truth), *((panel.name, np.abs(panel.image)) for panel in panels)]
     scores = ["", *(f"{panel.psnr:.2f} dB, SSIM {panel.ssim:.3f}" for panel in panels)]
     box = worst_box(np.abs(images[1][1] - truth))
+    # The part has a window of its own: what matters in a brain is grey on grey.
+    darkest, brightest = (float(np.quantile(box.of(truth), share)) for share in (0.005, 0.995))
     for column, ((name, image), text) in enumerate(zip(images, scores, strict=True)):
         axes[0, column].imshow(image, cmap="gray", vmin=0, vmax=bright)
         axes[0, column].set_title(f"{plain(name)}\n{text}", color="white", fontsize=LETTERS)
-        axes[1, column].imshow(box.of(image), cmap="gray", vmin=0, vmax=bright, interpolation="bicubic")
+        axes[1, column].imshow(box.of(image), cmap="gray", vmin=darkest, vmax=brightest, interpolation="bicubic")
         axes[2, column].imshow(np.abs(image - truth), cmap="inferno", vmin=0, vmax=bright / MAGNIFIED)
     left, right, top, bottom = box.x, box.x + box.size, box.y, box.y + box.size
     corners = [left, right, right, left, left], [top, top, bottom, bottom, top]
