@@ -23,7 +23,7 @@ from somamba.report.strip import draw_strip
 
 SMALL = "SOMAMBA_SMALL" in os.environ
 OUTPUT = Path(os.environ.get("SOMAMBA_OUTPUT", "output"))
-STEPS, SIZE, SUBJECTS = (25, 48, 4) if SMALL else (400, 96, 16)
+STEPS, SIZE, SUBJECTS = (25, 48, 4) if SMALL else (200, 80, 12)
 
 # %% [markdown]
 # The idea: what is subtracted from the image is a learned multiple of its own high frequencies, gated by a small

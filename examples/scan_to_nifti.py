@@ -47,7 +47,7 @@ for note in made.notes:
 white = np.percentile(truth.magnitudes, 99.5)
 pictures = {"all lines": truth, "every fourth, zero-filled": start, "every fourth, SO-Mamba": made}
 images = {name: one.magnitudes[0] / white for name, one in pictures.items()}
-errors = {f"error of {name}": 5 * np.abs(image - images["all lines"]) for name, image in images.items()}
+errors = {f"error of {name}": 5 * np.abs(images[name] - images["all lines"]) for name in list(images)[1:]}
 (OUTPUT / "scan_to_nifti.png").write_bytes(draw_strip(images))
 (OUTPUT / "scan_to_nifti_errors.png").write_bytes(draw_strip(errors))
 

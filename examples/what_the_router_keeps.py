@@ -58,7 +58,8 @@ with torch.no_grad(), record_streams(network, keep_streams), record_scans(networ
     image = model.reconstruct(kspace.numpy(), refine=False)
 
 # %% [markdown]
-# The carrier is smooth: what the state holds. Edges and detail are in the evidence, which never becomes content.
+# The carrier is smooth by construction; nothing else is stored. Edges and detail, and in some units broad structures
+# too, are in the evidence, which steers the scan and never becomes content.
 
 # %%
 

@@ -40,4 +40,4 @@ def test_the_picture_shows_what_was_measured():
     titles = [axes.get_title() for axes in figure.axes]
     assert "what was measured: 25%" in titles
     shown = figure.axes[titles.index("what was measured: 25%")].images[0].get_array()
-    np.testing.assert_array_equal(np.isfinite(np.ma.filled(shown, -np.inf)), samples > 0)
+    np.testing.assert_array_equal(np.asarray(shown) > shown.min(), samples > 0)

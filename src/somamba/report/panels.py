@@ -70,8 +70,9 @@ def _draw_samples(axis: Any, samples: Numbers) -> None:
     """Draw k-space on a logarithmic scale; what was not acquired is black."""
     kept = samples[samples > 0]
     low, high = (float(np.log(np.quantile(kept, share))) for share in (0.01, 0.9999))
-    shown = np.where(samples > 0, np.log(np.maximum(samples, kept.min())), -np.inf)
-    axis.imshow(shown, cmap="gray", vmin=low - 0.5 * (high - low), vmax=high, interpolation="nearest")
+    black = low - 0.5 * (high - low) - 1
+    shown = np.where(samples > 0, np.log(np.maximum(samples, np.exp(low))), black)
+    axis.imshow(shown, cmap="gray", vmin=black, vmax=high, interpolation="nearest")
     axis.set_title(f"what was measured: {np.mean(samples > 0):.0%}", color="white", fontsize=LETTERS)
 
 
