@@ -45,6 +45,8 @@ def example_page(path: Path) -> str:
 def on_page_markdown(markdown: str, page: Any, **_others: Any) -> str:
     """Point links at those pages; links to files that are not part of the site become plain text."""
     own = page.file.src_uri
+    if not re.search(r"^## ", markdown, re.MULTILINE):
+        page.meta.setdefault("hide", ["toc"])  # Without parts to list, the text gets the room.
     home = (ROOT / ELSEWHERE[own]).parent if own in ELSEWHERE else (ROOT / "docs" / own).parent
     places = {(ROOT / source).resolve(): page for page, source in ELSEWHERE.items()}
     places |= {path.resolve(): f"examples/{path.stem}.md" for path in EXAMPLES.glob("*.py")}
