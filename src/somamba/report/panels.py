@@ -54,7 +54,8 @@ def panels_figure(reference: Numbers, panels: Sequence[Panel], *, samples: Numbe
         axes[0, column].imshow(image, cmap="gray", vmin=0, vmax=bright)
         axes[0, column].set_title(f"{plain(name)}\n{text}", color="white", fontsize=LETTERS)
         axes[1, column].imshow(box.of(image), cmap="gray", vmin=darkest, vmax=brightest, interpolation="bicubic")
-        axes[2, column].imshow(np.abs(image - truth), cmap="inferno", vmin=0, vmax=bright / MAGNIFIED)
+        if column:
+            axes[2, column].imshow(np.abs(image - truth), cmap="inferno", vmin=0, vmax=bright / MAGNIFIED)
     left, right, top, bottom = box.x, box.x + box.size, box.y, box.y + box.size
     corners = [left, right, right, left, left], [top, top, bottom, bottom, top]
     axes[0, 0].plot(*corners, color=BOX_COLOUR, linewidth=1)
