@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import yaml
 
+from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, write_fastmri
 from native.machine import needs_native
 from somamba.cli.main import COMMANDS, parser_of
@@ -178,8 +179,11 @@ def test_fenced_blocks_say_what_they_are(path):
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if PYTHON[path]], ids=lambda p: str(p.relative_to(ROOT)))
 def test_python_blocks_run(path, tmp_path, monkeypatch):
-    """One after another, as a reader would type them, in a folder with a scan."""
+    """One after another, as a reader would type them, in a folder with a scan; weights of a hub were fetched before."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    save_tiny(tmp_path / "cache" / "somamba" / "hub" / "lab" / "knee" / "v1")
     kspace = coil_kspace(4, 48, 40)
     kspace[..., 1::2] *= np.abs(np.arange(1, 40, 2) - 20) < 9
     np.save("kspace.npy", kspace)

@@ -1,11 +1,13 @@
 """Optional modules are found without being imported, and missing ones come with the remedy."""
 
+import re
 import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.version import Version
 
 from somamba.errors import MissingExtraError, SomambaError
 from somamba.extras import installed, missing_packages, require
@@ -79,3 +81,14 @@ def test_every_extra_of_the_package_is_told_with_what_it_lacks(monkeypatch):
     monkeypatch.setattr("somamba.extras._has", lambda _package: False)
     assert missing_packages()["report"] == ["matplotlib"]
     assert all(missing_packages().values())
+
+
+def test_the_constraints_for_the_smallest_versions_are_the_declared_ones():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [re.fullmatch(r"([\w-]+)(?:\[\w+\])?>=([\d.]+)", text) for text in project["dependencies"]]
+    declared += [re.fullmatch(r"([\w-]+)>=([\d.]+)", text) for text in (*extras["dicom"], *extras["report"])]
+    lines = (root / "constraints-smallest.txt").read_text(encoding="utf-8").splitlines()
+    pinned = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert {one[1]: Version(one[2]) for one in declared} == {name: Version(text) for name, text in pinned.items()}

@@ -35,7 +35,7 @@ def replace_file(path: Path, *content: bytes | memoryview, shared: bool = False)
     with _explained(path, sum(memoryview(part).nbytes for part in content), new):
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(new, *content)
-        new.rename(path)
+        new.replace(path)
         flush_folder(path.parent)
         _remove_left_over(path, shared)
 
@@ -73,7 +73,7 @@ def current(folder: Path) -> Path:
 
 
 def _write(path: Path, *content: bytes | memoryview) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644)
     try:
         for part in content:
             left = memoryview(part).cast("B")
@@ -86,6 +86,8 @@ def _write(path: Path, *content: bytes | memoryview) -> None:
 
 def flush_folder(folder: Path) -> None:
     """Make the names in a folder last: a file that was renamed keeps its new name through a power cut."""
+    if os.name == "nt":  # Windows opens no folders, and keeps names without being asked.
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

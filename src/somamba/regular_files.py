@@ -16,6 +16,9 @@ KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 
+FLAGS = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+"""How files are opened, as far as a system has these flags; without O_BINARY Windows would change line ends."""
+
 
 def check_regular(path: str | Path) -> os.stat_result:
     """Raise an `OSError` unless the path leads to a regular file; return what the system says about it."""
@@ -27,7 +30,7 @@ def open_regular(path: str | Path) -> BufferedReader:
     check_regular(path)
     # The file may have been exchanged since it was checked: O_NONBLOCK keeps the opening of a FIFO from waiting for a
     # writer, and means nothing for regular files.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    handle = os.open(path, os.O_RDONLY | FLAGS)
     try:
         _checked(os.fstat(handle), path)
         return os.fdopen(handle, "rb")

@@ -41,6 +41,13 @@ def test_every_command_explains_itself_with_an_example(name, capsys):
     assert f"somamba {name}" in capsys.readouterr().out
 
 
+def test_a_misspelt_option_of_the_program_gets_the_nearest(capsys):
+    assert main(["--versoin"]) == 2
+    assert capsys.readouterr().err == (
+        "somamba: There is no option --versoin. Did you mean '--version'? See: somamba --help\n"
+    )
+
+
 def test_a_misspelt_command_gets_one_line_and_exit_code_2(capsys):
     assert main(["docter"]) == 2
     error = capsys.readouterr().err

@@ -10,8 +10,8 @@ from importlib import import_module
 
 from somamba.cli.arguments import CommandParser
 from somamba.cli.output import CLOSED_PIPE, complain, discard_output, prepared_streams, say
-from somamba.errors import SomambaError
-from somamba.registry import Registry
+from somamba.errors import SomambaError, UsageError
+from somamba.registry import Registry, did_you_mean
 
 COMMANDS = Registry(
     "command",
@@ -25,6 +25,7 @@ COMMANDS = Registry(
         "reconstruct": "images from undersampled scans, one file or thousands",
         "train": "train a model as a recipe says; --resume goes on, --dry-run only tells",
         "sweep": "train the runs of a grid under one budget; started again, it goes on",
+        "weights": "list weights, verify them, print their cards, export them for a hub",
         "evaluate": "PSNR, SSIM and NMSE of a model on one split of a dataset",
         "leakage": "HLeak, RLeak and eta of an SO-Mamba, over all units and one by one",
         "streams": "record what the router lets into the state, and what not",
@@ -87,6 +88,9 @@ def _run(arguments: list[str]) -> int:
         say(f"somamba {_version()}")
         return 0
     try:
+        if arguments[0].startswith("-"):
+            hint = did_you_mean(arguments[0], ("--help", "--version"))
+            raise UsageError(f"There is no option {arguments[0]}.{hint} See: somamba --help")
         parser = parser_of(arguments[0])
         rest = parser.spelt(arguments[1:])
         parser.check(rest)

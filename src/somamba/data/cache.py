@@ -50,8 +50,11 @@ class PreparedCase:
 
 def cache_folder(config: DataConfig) -> Path:
     """The folder in which prepared slices are kept."""
-    if config.cache is not None:
-        return Path(config.cache).expanduser()
+    return user_cache() if config.cache is None else Path(config.cache).expanduser()
+
+
+def user_cache() -> Path:
+    """The user's folder for what somamba can make or fetch again."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "somamba"
 

@@ -30,7 +30,7 @@ ANSWER_BYTES = 1 << 24
 """The longest answer without its values."""
 COMPLAINT_BYTES = 1 << 16
 BLAMED = "The file is damaged, or was made to do harm"
-CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS)
+CRASHES = {getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS")}
 
 Answer = tuple[dict[str, Any], NDArray[Any] | None]
 
@@ -47,6 +47,11 @@ class Sandbox:
     def ask(self, request: Mapping[str, Any]) -> Answer:
         """Send one request; return the facts and the array of the answer."""
         path = request["path"]
+        if not hasattr(socket, "send_fds"):
+            raise DataError(
+                f"{path}: reading files needs a protected process, which Windows cannot give. Use WSL there, or hand "
+                "over arrays: somamba.load().reconstruct(kspace)."
+            )
         with self._lock:
             try:
                 channel, memory = self._started(), allocate()

@@ -1,6 +1,5 @@
 """Memory that the reading process fills and its parent reads, without a copy between them."""
 
-import fcntl
 import mmap
 import os
 import tempfile
@@ -21,6 +20,8 @@ def allocate() -> int:
         with tempfile.TemporaryFile() as file:
             os.ftruncate(file.fileno(), READ_BYTES)
             return os.dup(file.fileno())
+    import fcntl  # not on Windows, where this line is never reached
+
     handle = os.memfd_create("somamba", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(handle, READ_BYTES)
     # The size is final: if the reading process shortened it, touching the mapping would end the parent.

@@ -5,6 +5,7 @@
     training.safetensors  optimiser, only if training is to go on
     training.json         step and running numbers, likewise
     README.md             card of released weights
+    config.json           the same as config.yaml, for model hubs
     journal.jsonl         events of the training that made them
     SHA256SUMS            as ``sha256sum --check`` reads it
 
@@ -34,12 +35,15 @@ from somamba.regular_files import read_regular
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
 TENSORS, VALUES = "training.safetensors", "training.json"
+CARD, HUB_CONFIG, JOURNAL = "README.md", "config.json", "journal.jsonl"
 PARTS = (WEIGHTS, CONFIG, TENSORS, VALUES)
-RELEASED = ("README.md", "journal.jsonl")
+RELEASED = (CARD, HUB_CONFIG, JOURNAL)
 """What released weights have besides, named in SHA256SUMS since these exist; older ones do not name them."""
-MOST_BYTES = {CONFIG: 1 << 18, VALUES: 1 << 24, "README.md": 1 << 24, "journal.jsonl": 1 << 30}
+MOST_BYTES = {CONFIG: 1 << 18, VALUES: 1 << 24, CARD: 1 << 24, HUB_CONFIG: 1 << 20, JOURNAL: 1 << 30}
 """Most bytes of a file that is read; those of tensors declare theirs."""
-LINE = re.compile(r"[0-9a-f]{64}  ([A-Za-z.]+)")
+PREFIX = "hf:"
+"""How the address of weights on a model hub begins (`somamba.inference.hub`)."""
+LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z.]+)")
 TABLES = ("recipe", "validation", "code", "data", "hardware", "started_from", "annealed_from")
 """Entries of config.yaml that are tables; ``recipe`` holds more of them."""
 
@@ -154,6 +158,34 @@ def seal(folder: Path) -> None:
     replace_file(folder / SUMS, _sums(files))
 
 
+def released_files(folder: Path) -> dict[str, bytes]:
+    """The files of a checkpoint as a hub gets them: no optimiser, config.json beside config.yaml, all digests new."""
+    files = _read_files(folder, (WEIGHTS, CONFIG), renewed=(CARD, JOURNAL))
+    try:
+        files[HUB_CONFIG] = hub_config(_config(folder, files))
+    except ValueError as error:
+        raise InputError(f"{folder / CONFIG} cannot be written as JSON: {error}.") from None
+    return {**files, SUMS: _sums(files)}
+
+
+def hub_config(config: Mapping[str, Any]) -> bytes:
+    """What config.json holds: config.yaml in the language of hubs."""
+    return json.dumps(config, indent=2, allow_nan=False, default=str).encode() + b"\n"
+
+
+def named_in_sums(sums: bytes) -> dict[str, str]:
+    """The SHA-256 of every file that the content of a SHA256SUMS names.
+
+    Raises:
+        ValueError: it is not the list of the files of a checkpoint.
+    """
+    found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
+    digests = {match[2]: match[1] for match in found if match}
+    if len(digests) != len(found) or not {WEIGHTS, CONFIG} <= digests.keys() <= {*PARTS, *RELEASED}:
+        raise ValueError(f"{SUMS} must name {WEIGHTS} and {CONFIG}, each with its SHA-256")
+    return digests
+
+
 def _values(content: bytes) -> dict[str, Any]:
     values = json.loads(content)
     if not isinstance(values, dict):
@@ -203,10 +235,10 @@ def _read_files(folder: Path, wanted: Sequence[str], *, renewed: Sequence[str] =
         sums = read_regular(place / SUMS, most=10_000)
     except OSError as error:
         raise _damaged(folder, error) from None
-    found = [LINE.fullmatch(line) for line in sums.decode("ascii", errors="replace").split("\n")[:-1]]
-    lines = {match[1]: f"{match[0]}\n".encode() for match in found if match}
-    if None in found or not {WEIGHTS, CONFIG} <= lines.keys() <= {*PARTS, *RELEASED}:
-        raise InputError(f"{folder / SUMS} is damaged: it must name {WEIGHTS} and {CONFIG}, each with its SHA-256.")
+    try:
+        lines = {name: _line(digest, name) for name, digest in named_in_sums(sums).items()}
+    except ValueError as error:
+        raise InputError(f"{folder / SUMS} is damaged: {error}.") from None
     try:
         files = {name: _content(place / name) for name in lines if name in wanted and name not in renewed}
         added = {name: _content(place / name) for name in renewed if (place / name).exists()}
@@ -233,7 +265,11 @@ def _damaged(folder: Path, error: OSError) -> InputError:
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:
-    return "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items()).encode()
+    return b"".join(_line(hashlib.sha256(data).hexdigest(), name) for name, data in files.items())
+
+
+def _line(digest: str, name: str) -> bytes:
+    return f"{digest}  {name}\n".encode()
 
 
 def _to_bytes(tensors: Mapping[str, Tensor]) -> bytes:

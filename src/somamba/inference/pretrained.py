@@ -200,8 +200,8 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
     """Load a model.
 
     Args:
-        source: The name of weights that come with somamba, the folder of a checkpoint, or a model without weights
-            (``zero_filled``).
+        source: The name of weights that come with somamba, the folder of a checkpoint, the address of weights on a hub
+            (``hf:owner/name@revision``, fetched by HTTPS and checked), or a model without weights (``zero_filled``).
         device: ``cpu``, ``cuda``, or ``auto`` for a GPU if there is one.
 
     Returns:

@@ -8,6 +8,7 @@ from typing import Any
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
 from somamba.inference.checkpoint import (
+    PREFIX,
     Checkpoint,
     declared_weights,
     has_checkpoint,
@@ -117,17 +118,21 @@ def save_trained(folder: Path, trained: Trained) -> None:
 def open_model(source: str) -> Trained:
     """Open a checkpoint folder, or build a model that has no weights by its name (``zero_filled``).
 
+    Args:
+        source: The folder, the name, or the address of weights on a hub (``hf:owner/name@revision``).
+
     Raises:
         InputError: no checkpoint is there, it is damaged, or the model named has weights to learn.
     """
-    if has_checkpoint(Path(source)):
-        recipe = read_config(Path(source)).get("recipe") or {}
+    folder = _fetched(source) if source.startswith(PREFIX) else Path(source)
+    if has_checkpoint(folder):
+        recipe = read_config(folder).get("recipe") or {}
         if recipe.get("model") is None:
             raise InputError(f"{source}: config.yaml does not say which model the weights belong to.")
         entry = MODELS[recipe["model"]]
         network = from_plain(entry.config, recipe.get("network") or {}, source=f"{source}, network")
-        model = _build(entry, network, declared_weights(Path(source)), source=source)
-        checkpoint = read_checkpoint(Path(source))
+        model = _build(entry, network, declared_weights(folder), source=source)
+        checkpoint = read_checkpoint(folder)
         load_weights(model, checkpoint.weights, source=source)
         return Trained(recipe["model"], model.eval(), weights_digest(checkpoint.weights), checkpoint.config, source)
     if source not in MODELS:
@@ -141,6 +146,12 @@ def open_model(source: str) -> Trained:
     return Trained(source, model.eval(), source=source)
 
 
+def _fetched(address: str) -> Path:
+    from somamba.inference.hub import fetch  # most weights are on this disk, and need nothing of HTTP
+
+    return fetch(address)
+
+
 def bundled_weights(folder: Path = FOLDER) -> dict[str, Path]:
     """The folders of the bundled weights by name."""
     if not folder.is_dir():
@@ -149,11 +160,11 @@ def bundled_weights(folder: Path = FOLDER) -> dict[str, Path]:
 
 
 def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
-    """Open bundled weights by name, a checkpoint by its folder, or a model without weights by name.
+    """Open bundled weights by name, weights of a hub, a checkpoint by its folder, or a model without weights by name.
 
     Args:
-        source: ``brain_raw``, ``runs/x/best``, ``zero_filled``. Bundled weights come first; a folder of the same name
-            is reached by ``./brain_raw``.
+        source: ``brain_raw``, ``hf:owner/name@revision``, ``runs/x/best``, ``zero_filled``. Bundled weights come first;
+            a folder of the same name is reached by ``./brain_raw``.
         folder: Where the bundled weights lie.
 
     Raises:
@@ -170,7 +181,7 @@ def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     try:
         return open_model(source)
     except InputError as error:
-        if has_checkpoint(Path(source)):
+        if has_checkpoint(Path(source)) or source.startswith(PREFIX):
             raise
         hint = did_you_mean(source, bundled)
         raise InputError(f"{error}{hint} Bundled weights: {_known(bundled)}.") from None

@@ -71,7 +71,9 @@ def _load() -> tuple[ctypes.CDLL | None, str | None]:
     if os.environ.get(DISABLE, "0") not in ("", "0"):
         return None, f"the environment variable {DISABLE} is set"
     here = Path(__file__).parent
-    found = [path for suffix in EXTENSION_SUFFIXES if (path := here / f"kernels{suffix}").exists()]
+    # The plainest name comes first: the build for every Python goes before one that was left by an older version.
+    names = [f"kernels{suffix}" for suffix in reversed(EXTENSION_SUFFIXES)]
+    found = [here / name for name in names if (here / name).exists()]
     if not found:
         return None, "they were not built when somamba was installed (a C++ compiler is needed; reinstall with one)"
     try:

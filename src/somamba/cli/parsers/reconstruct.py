@@ -37,8 +37,8 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--weights",
         default=WEIGHTS,
-        help="bundled weights by name, the folder of a checkpoint, l1_wavelet, cg_sense or zero_filled "
-        "(default: %(default)s)",
+        help="bundled weights by name, the folder of a checkpoint, hf:owner/name@revision on a model hub, l1_wavelet, "
+        "cg_sense or zero_filled (default: %(default)s)",
     )
     parser.add_argument("--format", action="append", choices=WRITERS, help="in a folder; may be repeated (default: h5)")
     add_choices(parser)
