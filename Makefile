@@ -44,6 +44,7 @@ format: .venv/installed
 # What a user installs; the development set-up above is one too.
 .venv/usable: pyproject.toml constraints.txt setup.py $(wildcard src/somamba/native/source/*)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing into .venv; the first time this takes some minutes."
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[report]'
 	touch $@
 

@@ -100,7 +100,8 @@ def shell_of(path):
     return [re.sub(r"^ {4}", "", block, flags=re.MULTILINE) for block in blocks]
 
 
-PROGRAMS = {"somamba", "make", "python", "pip", "ray", "torchrun", "git", "cd", "auditwheel", "huggingface-cli"}
+PROGRAMS = {"somamba", "make", "python", "python3", "pip", "ray", "torchrun", "git", "cd", "source", "auditwheel"}
+PROGRAMS |= {"huggingface-cli"}
 VARIABLES = {"$SLURM_ARRAY_TASK_ID": "7", "$DATA": "data"}
 WITH_SHELL = [path for path in DOCUMENTS if shell_of(path)]
 
