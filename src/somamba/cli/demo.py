@@ -74,7 +74,8 @@ def attempt(trained: Trained, undersampling: Undersampling) -> Attempt:
 
 
 def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
-    coils, rows, columns = attempt.recovered.prepared.full.shape
+    _, rows, columns = attempt.recovered.prepared.full.shape
+    coils = attempt.recovered.scan.coils  # as measured; for the reconstruction they may be compressed to fewer
     mask = undersampling.pattern((rows, columns), coils=coils)
     return (
         f"A real scan, {coils} coils, {rows} x {columns}: {len(mask.lines or ())} of {columns} columns of k-space kept "
