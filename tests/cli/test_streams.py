@@ -38,7 +38,7 @@ def test_one_slice_is_recorded_with_how_to_do_it_again(folder, tmp_path, capsys)
     facts = read_streams(tmp_path / "s.npz").facts
     assert (facts.case, facts.slice, facts.setting.acceleration) == ("patient004", 2, 8.0)
     assert facts.command.endswith("--acceleration 8 --case patient004 --slice 2")
-    assert "patient004, slice 2: 1 units" in capsys.readouterr().out
+    assert "patient004, slice 2: 1 unit," in capsys.readouterr().out
 
 
 def test_the_middle_of_the_first_case_is_the_default(folder, tmp_path):

@@ -18,6 +18,7 @@ from pathlib import Path
 import nibabel
 import numpy as np
 
+from data.readers.made_dicom import write_series
 from files.bombs import BOMBS
 from files.mutants import mutate_file
 from inference.raw.made import coil_kspace, columns, lines_of, write_cfl, write_fastmri, write_mrd
@@ -27,6 +28,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.prepare import prepare
 from somamba.errors import DataError, SomambaError
+from somamba.files.reading import inspect, read
 from somamba.files.sandbox import sandbox
 from somamba.inference.raw.describe import describe
 from somamba.inference.raw.opening import open_raw_scan
@@ -93,7 +95,10 @@ class Results:
 
 
 def open_and_read(path: Path) -> None:
-    """What `somamba inspect` does, and the slices at both ends."""
+    """What `somamba inspect` does, and the slices at both ends; what `somamba data check folder` does with DICOM."""
+    if path.suffix == ".dcm":
+        read(path, "image", 0, inspect(path).arrays["image"].shape[0])
+        return
     scan = open_raw_scan(path)
     assert describe(scan)
     for index in {0, scan.slices - 1}:
@@ -141,6 +146,10 @@ def attack_with_mutants(folder: Path, count: int, seed: int) -> Results:
         entry = DATASETS[name].find(folder / name).entries[0]
         config = DataConfig(dataset=name, path=str(folder / name), size=(16, 16))
         actions.append((name, entry.files, lambda entry=entry, config=config: read_case(entry, config)))
+    write_series(folder / "dicom")
+    (entry,) = DATASETS["folder"].find(folder / "dicom").entries
+    config = DataConfig(dataset="folder", path=str(folder / "dicom"), size=(16, 16))
+    actions.append(("dicom", entry.files, lambda entry=entry, config=config: read_case(entry, config)))
     (folder / "scans").mkdir()
     for path in write_scans(folder / "scans"):
         victims = (path, path.with_suffix(".hdr")) if path.suffix == ".cfl" else (path,)

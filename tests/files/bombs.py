@@ -11,6 +11,7 @@ import h5py
 import nibabel
 import numpy as np
 
+from data.readers.made_dicom import write_image
 from inference.raw.made import acquisition, write_mrd
 
 GIB = 1 << 30
@@ -258,6 +259,20 @@ def nifti_one_slice(folder: Path) -> Path:
     return write_nifti(folder / "slice.nii.gz", (16384, 16384), np.uint8, 1 << 28)
 
 
+def dicom_deflated(folder: Path) -> Path:
+    """An image without compression of its own in a file that is compressed as a whole, to a thousandth."""
+    path = folder / "deflated.dcm"
+    write_image(path, np.zeros((1, 64, 64), np.uint16))
+    content = path.read_bytes()
+    explicit, whole = b"UI\x14\x001.2.840.10008.1.2.1\x00", b"UI\x16\x001.2.840.10008.1.2.1.99"
+    start = content.index(explicit) + len(explicit)
+    end = content.index(struct.pack("<HH", 8, 5))  # the first element behind those about the file
+    length = struct.unpack_from("<I", content, 140)[0] + len(whole) - len(explicit)
+    head = content[:140] + struct.pack("<I", length) + content[144:start].replace(explicit, whole) + content[start:end]
+    path.write_bytes(head + deflated(content[end:], 2 * GIB))
+    return path
+
+
 BOMBS: dict[str, Callable[[Path], Path]] = {
     function.__name__: function
     for function in (
@@ -272,6 +287,7 @@ BOMBS: dict[str, Callable[[Path], Path]] = {
             nifti_late_voxels,
             nifti_gap,
             nifti_one_slice,
+            dicom_deflated,
         ),
     )
 }

@@ -59,4 +59,47 @@ MISTAKES = (
     ),
     Mistake("another learning rate", "learning_rate: float = 8e-4", "learning_rate: float = 1e-3", "test_defaults.py"),
     Mistake("a shorter warm-up", "warmup_epochs: float = 5.0", "warmup_epochs: float = 1.0", "test_defaults.py"),
+    Mistake(
+        "the constant rate falls like the cosine",
+        'if self.shape == "constant":',
+        'if self.shape == "":',
+        "training/test_schedule.py",
+    ),
+    Mistake("the last decay is linear", "(1 - math.sqrt(done))", "(1 - done)", "training/test_schedule.py"),
+    Mistake(
+        "the last decay starts from the peak",
+        "(self._undecayed(self.decay_from) - self.decay_to)",
+        "(self.peak - self.decay_to)",
+        "training/test_schedule.py",
+    ),
+    Mistake(
+        "the average remembers the first weights",
+        "share = (1 - self.decay) / (1 - self.decay**steps)",
+        "share = 1 - self.decay",
+        "training/test_average.py",
+    ),
+    Mistake(
+        "validation leaves the average in the model",
+        "            self._set(own)\n",
+        "            pass\n",
+        "training/test_average.py",
+    ),
+    Mistake(
+        "annealing goes over another length",
+        "length = start + max(1, round(recipe.anneal.epochs * epoch))",
+        "length = start + max(1, round(2 * recipe.anneal.epochs * epoch))",
+        "training/test_plan.py training/test_anneal.py",
+    ),
+    Mistake(
+        "annealing ends above zero",
+        "decay_length=length - start, decay_to=0.0",
+        "decay_length=length - start, decay_to=1e-5",
+        "training/test_plan.py training/test_anneal.py",
+    ),
+    Mistake(
+        "an annealed copy keeps the best of the run",
+        "values = asdict(replace(progress, best=None))",
+        "values = asdict(progress)",
+        "training/test_anneal.py",
+    ),
 )

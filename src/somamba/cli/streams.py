@@ -9,6 +9,7 @@ from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.streams import record
 from somamba.inference.trained import open_model
+from somamba.report.names import counted
 from somamba.results.streams import write_streams
 from somamba.runtime.device import use_threads
 from somamba.runtime.processes import joined
@@ -30,7 +31,7 @@ def main(arguments: list[str]) -> None:
         if world.leads:
             write_streams(options.output, recorded)
             facts = recorded.facts
-            say(f"{facts.case}, slice {facts.slice}: {recorded.units} units, written to {options.output}")
+            say(f"{facts.case}, slice {facts.slice}: {counted(recorded.units, 'unit')}, written to {options.output}")
 
 
 def _position(dataset: SliceDataset, number: int | None) -> int:

@@ -18,6 +18,7 @@ from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.report.loggers import Loggers
+from somamba.report.names import counted
 from somamba.results.journal import Event
 from somamba.runtime.launch import launch, processes_for
 from somamba.runtime.processes import announced_rank, announced_size
@@ -144,8 +145,9 @@ def describe(recipe: Recipe, ways: Sequence[Preview]) -> str:
         f"{(cost.scan + cost.fft) / 1e9:.1f} G in scan and FFT",
         "data": f"{data.dataset}, protocol {data.protocol}, {_masks(data)}, "
         f"slices {' x '.join(map(str, found.shape))} (coils, y, x)",
-        "training": f"{found.training_cases} cases, {found.training_slices} slices",
-        "validation": f"{found.validation_cases} cases, {found.validation_slices} slices, {plan.validations} times",
+        "training": f"{counted(found.training_cases, 'case')}, {counted(found.training_slices, 'slice')}",
+        "validation": f"{counted(found.validation_cases, 'case')}, {counted(found.validation_slices, 'slice')}, "
+        f"{counted(plan.validations, 'time')}",
         "steps": _steps(found, recipe),
         "machine": found.device,
     }
@@ -197,4 +199,4 @@ def _farewell(outcome: Outcome, folder: Path) -> str:
     best = "" if outcome.progress.best is None else f", best validation PSNR {outcome.progress.best:.2f} dB"
     done = {"finished": "Finished", "time": "Out of time", "signal": "Stopped by a signal"}[outcome.reason]
     then = "" if outcome.reason == "finished" else " The same command with --resume goes on."
-    return f"{done} after {outcome.progress.step} steps{best}: {folder}.{then}"
+    return f"{done} after {counted(outcome.progress.step, 'step')}{best}: {folder}.{then}"

@@ -114,7 +114,10 @@ def _numbers(values: Any, keyword: str) -> list[float]:
     found = values.get(keyword)
     if found is None or found == "":
         return []
-    return [float(part) for part in (found if np.iterable(found) and not isinstance(found, str) else [found])]
+    numbers = [float(part) for part in (found if np.iterable(found) and not isinstance(found, str) else [found])]
+    if not np.isfinite(numbers).all():
+        raise RefusedError(f"its {keyword} is not finite, so it cannot be told where its image lies")
+    return numbers
 
 
 def _digest(identifier: Any) -> str:

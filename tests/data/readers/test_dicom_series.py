@@ -8,6 +8,7 @@ import pytest
 from data.readers.made_dicom import VOLUME, write_image, write_series
 from somamba.data.catalog import DATASETS
 from somamba.data.readers.dicom_series import series_volume
+from somamba.errors import DataError
 from somamba.files.reading import inspect
 
 READER = DATASETS["folder"]
@@ -94,3 +95,19 @@ def test_compressed_pixels_are_refused_with_the_remedy(tmp_path):
 def test_no_name_of_a_patient_leaves_the_reading_process(tmp_path):
     write_image(tmp_path / "a.dcm", VOLUME[0], patient="Erika Mustermann", PatientName="Mustermann^Erika")
     assert "Mustermann" not in str(dict(inspect(tmp_path / "a.dcm").texts))
+
+
+def test_an_image_at_no_place_is_left_out(tmp_path):
+    write_series(tmp_path)
+    with pytest.warns(UserWarning, match="nan"):
+        write_image(tmp_path / "im1", VOLUME[1], number=2, ImagePositionPatient=["0", "0", "nan"])
+    assert "ImagePositionPatient is not finite" in reasons(tmp_path)["im1"]
+    assert [len(entry.files) for entry in READER.find(tmp_path).entries] == [2]
+
+
+def test_an_image_that_changed_its_size_since_the_series_was_found_is_refused(tmp_path):
+    write_series(tmp_path)
+    (entry,) = READER.find(tmp_path).entries
+    write_image(tmp_path / "im1", VOLUME[1, :10], number=2, height=-15.0)
+    with pytest.raises(DataError, match="its size is another one than when the series was found"):
+        READER.open_case(entry)

@@ -88,6 +88,9 @@ def series_volume(files: tuple[Path, ...]) -> tuple[Volume, tuple[float, float, 
         files: The files in the order of their slices, as `DicomSeries.files` has them.
     """
     headers = [_header(path, *_state(path)) for path in files]
+    for info in headers:
+        if info.arrays["image"].shape[1:] != headers[0].arrays["image"].shape[1:]:
+            raise DataError(f"{info.path}: its size is another one than when the series was found; look again.")
     places = [(info.path, frame) for info in headers for frame in range(info.arrays["image"].shape[0])]
     shape = (len(places), *headers[0].arrays["image"].shape[1:])
     return Volume(shape=shape, read=lambda start, stop: _read(places[start:stop]), itemsize=4), _voxel(headers)
