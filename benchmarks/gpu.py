@@ -1,4 +1,4 @@
-"""Measure everything about one GPU: parity, time and memory of scan, unit, network and training step by backend.
+"""Measure everything about one GPU: parity, time and memory of scans, unit, network and training step by backend.
 
 python benchmarks/gpu.py [--size 320] [--batch 1] [--rounds 5] [--backends triton fused compiled chunked]
 
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+import selective
 import torch
 
 from scan import forward_task, on_device, paper_inputs, synchronised, training_task
@@ -22,6 +23,9 @@ from somamba.models.so_mamba.unit import Unit
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import equispaced
 from somamba.scan.backends import BACKENDS, Request
+from somamba.scan.choice import Backends
+from somamba.scan.selective.backends import BACKENDS as SELECTIVE
+from somamba.scan.selective.inputs import SelectiveInputs
 
 Task = Callable[[], object]
 
@@ -82,16 +86,28 @@ def main() -> None:
     )
     print(f"torch {torch.__version__}, CUDA {torch.version.cuda}, Python {platform.python_version()}")
     print(f"{options.size}x{options.size}, batch {options.batch}, float32, best of {options.rounds}\n")
+    measure_scan(options)
+    measure_selective(options)
+
+
+def state(table: Backends, name: str, request: Request) -> tuple[bool, str]:
+    """Tell whether a backend runs, and how far it is off or why it does not run."""
+    if reason := table.why_not(name, request):
+        return False, reason
+    parity = table.parity(name, request.device, request.index, request.sizes)
+    return True, "" if parity is None else f"{max(parity.readout, parity.gradient):.1e}"
+
+
+def measure_scan(options: argparse.Namespace) -> None:
+    """Print the table of the Mamba-3 scan and of SO-Mamba with it."""
     print("| backend | off by | scan ms | scan + gradients ms | unit ms | inference ms | training step ms | MB |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     tokens = (options.size // SOMambaConfig().patch) ** 2
-    request = Request(device="cuda", sizes=(4, 16, 64, 4), index=0)
     for name in options.backends:
-        if reason := BACKENDS.why_not(name, request):
-            print(f"| {name} | {reason} | | | | | | |")
+        runs, words = state(BACKENDS, name, Request(device="cuda", sizes=(4, 16, 64, 4), index=0))
+        if not runs:
+            print(f"| {name} | {words} | | | | | | |")
             continue
-        parity = BACKENDS.parity(name, "cuda", 0, request.sizes)
-        error = "" if parity is None else f"{max(parity.readout, parity.gradient):.1e}"
         plain, leaves = (
             on_device(paper_inputs(options.batch, tokens, gradients=gradients), "cuda") for gradients in (False, True)
         )
@@ -100,7 +116,35 @@ def main() -> None:
         memory = peak_megabytes(tasks["training step"])
         best = alternate({label: synchronised(task) for label, task in tasks.items()}, options.rounds)
         times = " | ".join(f"{1e3 * best[label]:.2f}" for label in tasks)
-        print(f"| {name} | {error} | {times} | {memory:.0f} |")
+        print(f"| {name} | {words} | {times} | {memory:.0f} |")
+
+
+def measure_selective(options: argparse.Namespace) -> None:
+    """Print the table of the selective scan: 128 channels, state 16, as many tokens."""
+    print("\n| selective backend | off by | scan ms | scan + gradients ms | MB |")
+    print("|---|--:|--:|--:|--:|")
+    tokens = (options.size // SOMambaConfig().patch) ** 2
+    for name in SELECTIVE:
+        if name == "reference":
+            continue
+        runs, words = state(SELECTIVE, name, Request(device="cuda", sizes=(16,), index=0))
+        if not runs:
+            print(f"| {name} | {words} | | | |")
+            continue
+        plain, leaves = (
+            selective_on_cuda(selective.mamba_inputs(options.batch, tokens, 128, 16, gradients=gradients))
+            for gradients in (False, True)
+        )
+        tasks = {"scan": selective.forward_task(name, plain), "gradients": selective.training_task(name, leaves)}
+        memory = peak_megabytes(tasks["gradients"])
+        best = alternate({label: synchronised(task) for label, task in tasks.items()}, options.rounds)
+        print(f"| {name} | {words} | {1e3 * best['scan']:.2f} | {1e3 * best['gradients']:.2f} | {memory:.0f} |")
+
+
+def selective_on_cuda(inputs: SelectiveInputs) -> SelectiveInputs:
+    """Return the same arguments on the GPU, leaves again."""
+    wanted = inputs.u.requires_grad
+    return SelectiveInputs(*(tensor.detach().cuda().requires_grad_(wanted) for tensor in inputs.tensors()))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import math
 
 import torch
 from torch import Generator
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from somamba.physics.operator import LinearOperator
@@ -60,7 +61,8 @@ def relative_error(value: torch.Tensor, oracle: torch.Tensor) -> float:
 class Looks(TorchDispatchMode):
     """Counts how often Python looks at a number of a tensor: ``item()``, ``float()``, ``bool()``, an index by a mask.
 
-    On a GPU each look waits for everything that is queued.
+    On a GPU each look waits for everything that is queued. `tolist`, `cpu` and `numpy` are counted where they are
+    called, because a tensor that is on the CPU already gives its numbers without an operator.
     """
 
     LOOKING = (torch.ops.aten._local_scalar_dense, torch.ops.aten.equal, torch.ops.aten.nonzero)
@@ -68,8 +70,28 @@ class Looks(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.count = 0
+        self._calls = _Calls(self)
+
+    def __enter__(self):
+        self._calls.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+        self._calls.__exit__(*error)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         del types
         self.count += func.overloadpacket in self.LOOKING
+        return func(*args, **(kwargs or {}))
+
+
+class _Calls(TorchFunctionMode):
+    def __init__(self, looks: Looks) -> None:
+        super().__init__()
+        self._looks = looks
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        del types
+        self._looks.count += getattr(func, "__name__", "") in ("tolist", "cpu", "numpy")
         return func(*args, **(kwargs or {}))

@@ -8,7 +8,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "somamba"
 MODULES = sorted(SOURCE.rglob("*.py"))
-KERNELS = {SOURCE / "scan" / "gpu" / name for name in ("tiles.py", "forward.py", "backward.py")}
+KERNELS = {
+    SOURCE / "scan" / place / name
+    for place in ("gpu", "selective/gpu")
+    for name in ("tiles.py", "forward.py", "backward.py")
+}
 """Triton kernels: their arguments are addresses and sizes that the module's docstring explains once."""
 DOCUMENTS = sorted(
     path

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from somamba.errors import ConfigError
-from somamba.runtime.device import find_device, use_threads
+from somamba.runtime.device import Arriving, find_device, send, use_threads
 
 
 def test_the_cpu_is_always_there():
@@ -48,3 +48,44 @@ def test_impossible_numbers_are_refused(count):
     with pytest.raises(ConfigError, match=f"threads={count}"):
         use_threads(count)
     assert torch.get_num_threads() == before
+
+
+def two_gpus(monkeypatch):
+    """Pretend that there are two, and note which of them is made the current one."""
+    chosen = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    return chosen
+
+
+def test_each_local_process_has_a_gpu_of_its_own(monkeypatch):
+    chosen = two_gpus(monkeypatch)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert find_device("auto") == torch.device("cuda", 1)
+    assert chosen == [torch.device("cuda", 1)]
+
+
+def test_more_processes_than_gpus_are_refused(monkeypatch):
+    chosen = two_gpus(monkeypatch)
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(ConfigError, match="wants a GPU of its own, and there are 2"):
+        find_device("cuda")
+    assert not chosen
+
+
+def test_numbers_of_the_cpu_have_arrived_already():
+    assert Arriving(torch.tensor([1.5, 2.0])).wait() == [1.5, 2.0]
+
+
+def test_what_is_sent_to_a_gpu_goes_through_pinned_memory_and_is_not_waited_for(monkeypatch):
+    steps = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: steps.append("pinned") or tensor)
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, *given, **named: steps.append((given, named)) or tensor)
+    send(torch.ones(2), "cuda:1")
+    assert steps == ["pinned", (("cuda:1",), {"non_blocking": True})]
+
+
+def test_what_stays_on_the_cpu_is_not_copied():
+    tensor = torch.ones(2)
+    assert send(tensor, "cpu") is tensor

@@ -38,3 +38,22 @@ def test_the_rank_is_known_before_joining(monkeypatch):
     monkeypatch.setenv("RANK", "3")
     monkeypatch.setenv("WORLD_SIZE", "4")
     assert (announced_rank(), announced_size()) == (3, 4)
+
+
+def test_under_nccl_the_gpu_is_chosen_before_the_processes_join(monkeypatch):
+    """There is no GPU here: this checks the order and the arguments of the calls."""
+    calls = []
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda place: calls.append(("current", place)))
+    monkeypatch.setattr(
+        torch.distributed, "init_process_group", lambda backend, device_id: calls.append((backend, device_id))
+    )
+    for name, value in {"get_rank": 1, "get_world_size": 2, "barrier": None, "destroy_process_group": None}.items():
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    gpu = torch.device("cuda", 1)
+    with joined("cuda") as world:
+        assert world == World(1, 2, gpu)
+    assert calls == [("current", gpu), ("nccl", gpu)]

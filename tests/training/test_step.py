@@ -113,7 +113,7 @@ def test_steps_follow_the_formula_of_adamw_with_clipping():
     clipped = []
     for step, (rate, target) in enumerate(zip(rates, targets, strict=True), start=1):
         batches = [two_coils([one])[1] for one in target]  # Two micro-batches of one slice.
-        result = take_step(model, optimiser, batches, settings, rate=rate, world=World(), requests=Requests())
+        result = take_step(model, optimiser, batches, settings, rate=rate, world=World(), requests=Requests()).result()
         gradient = np.mean([magnitude_gradient(weights, one) for one in target], axis=0)
         norm = np.linalg.norm(gradient)
         assert (result.norm, result.rate) == (pytest.approx(norm, rel=1e-5), rate)
@@ -133,7 +133,7 @@ def test_at_rate_zero_nothing_moves():
     optimiser = make_optimiser(model, settings.optimiser)
     before = model.weights.detach().clone()
     for _ in range(3):
-        result = take_step(model, optimiser, [batch], settings, rate=0.0, world=World(), requests=Requests())
+        result = take_step(model, optimiser, [batch], settings, rate=0.0, world=World(), requests=Requests()).result()
         assert result.norm > 0
     assert model.weights.equal(before)
 
@@ -143,5 +143,5 @@ def test_what_one_process_asks_for_comes_back_as_what_all_do():
     settings, model = recipe(), Fixed(images)
     optimiser = make_optimiser(model, settings.optimiser)
     for asked in (Requests(), Requests(stop=True), Requests(save=True)):
-        result = take_step(model, optimiser, [batch], settings, rate=0.1, world=World(), requests=asked)
+        result = take_step(model, optimiser, [batch], settings, rate=0.1, world=World(), requests=asked).result()
         assert result.requests == asked

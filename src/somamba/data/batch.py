@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,7 @@ from torch import Tensor
 from somamba.errors import DataError
 from somamba.physics.encoding import encoding
 from somamba.physics.operator import LinearOperator
+from somamba.runtime.device import send
 from somamba.shapes import KSpace, Mask
 
 
@@ -49,9 +51,9 @@ class Batch:
         return len(self.case_ids)
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The batch on another device."""
-        moved = {name: getattr(self, name).to(device) for name in ("y", "A", "mask", "target", "scale")}
-        return replace(self, **moved)
+        """The same batch on another device; no GPU is waited for."""
+        moved: dict[str, Any] = {name: send(getattr(self, name), device) for name in ("y", "mask", "target", "scale")}
+        return replace(self, A=self.A.to(device), **moved)
 
 
 def collate(samples: Sequence[Sample]) -> Batch:

@@ -1,6 +1,7 @@
 """The one contract of everything that reconstructs: measurements and their operator in, image out."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from torch import Tensor, nn
 
@@ -43,6 +44,10 @@ class Reconstructor(nn.Module, ABC):
                 "sensitivity maps to combine the coils, or build the network with coils equal to their number."
             )
         return x
+
+    def parts_to_compile(self) -> Iterable[nn.Module]:
+        """Return the modules that ``torch.compile`` takes one by one; by default the network as a whole."""
+        return (self,)
 
     def check(self, y: Tensor, A: LinearOperator) -> None:
         """Refuse measurements that this network cannot take."""

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from somamba.runtime.device import send
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearOperator(ABC):
@@ -58,7 +60,14 @@ class LinearOperator(ABC):
 
     def to(self, device: torch.device | str) -> "LinearOperator":
         """Return the same map with its tensors on ``device``."""
-        return replace(self, **{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(
+            self,
+            **{
+                name: send(value, device) if isinstance(value, Tensor) else value.to(device)
+                for name, value in values.items()
+            },
+        )
 
     def __repr__(self) -> str:
         shapes = ", ".join("×".join(map(str, getattr(self, field.name).shape)) for field in fields(self))

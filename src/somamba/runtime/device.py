@@ -3,6 +3,7 @@
 import os
 
 import torch
+from torch import Tensor
 
 from somamba.errors import ConfigError
 
@@ -24,7 +25,12 @@ def find_device(name: str) -> torch.device:
         raise ConfigError(f"device={name!r}; choose auto, cpu or cuda. torchrun gives each process a GPU of its own.")
     if not torch.cuda.is_available():
         raise ConfigError("device='cuda', but torch sees no GPU here. Set device to auto or cpu.")
-    place = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    number, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if number >= count:
+        raise ConfigError(
+            f"Process {number} of this machine wants a GPU of its own, and there are {count}. Start at most {count}."
+        )
+    place = torch.device("cuda", number)
     torch.cuda.set_device(place)
     return place
 
@@ -45,3 +51,30 @@ def use_threads(count: int | None) -> None:
     if not 1 <= count <= MOST_THREADS:
         raise ConfigError(f"threads={count}; choose 1 to {MOST_THREADS}, or leave it out for PyTorch's choice.")
     torch.set_num_threads(count)
+
+
+def send(tensor: Tensor, device: torch.device | str) -> Tensor:
+    """Return a tensor on a device, without waiting for a GPU: the copy reads pinned memory whenever its turn comes."""
+    if tensor.device.type == "cpu" and torch.device(device).type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+class Arriving:
+    """Numbers of a device on their way to the host."""
+
+    def __init__(self, values: Tensor) -> None:
+        self._event: torch.cuda.Event | None = None
+        if values.device.type == "cuda":
+            self._values = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
+            self._values.copy_(values, non_blocking=True)
+            self._event = torch.cuda.Event()
+            self._event.record(torch.cuda.current_stream(values.device))
+        else:
+            self._values = values
+
+    def wait(self) -> list[float]:
+        """Return the numbers as soon as they have arrived; work that was queued after them is not waited for."""
+        if self._event is not None:
+            self._event.synchronize()
+        return self._values.tolist()

@@ -88,7 +88,10 @@ def joined(device: str = "auto") -> Iterator[World]:
     if announced_size() == 1:
         yield World(device=place)
         return
-    distributed.init_process_group("nccl" if place.type == "cuda" else "gloo")
+    if place.type == "cuda":
+        distributed.init_process_group("nccl", device_id=place)  # `find_device` has made it the current one.
+    else:
+        distributed.init_process_group("gloo")
     try:
         yield World(distributed.get_rank(), distributed.get_world_size(), place)
         # The first process holds what the others leave by: if it ended before them, they could be aborted.

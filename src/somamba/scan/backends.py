@@ -9,7 +9,7 @@ from somamba.extras import require
 from somamba.scan.choice import Backend, Backends, Request, full_precision
 from somamba.scan.chunked import scan_chunked
 from somamba.scan.conditions import always, compiled_why_not, fused_why_not, native_why_not, triton_why_not
-from somamba.scan.fused import KERNEL, scan_fused
+from somamba.scan.fused import KERNEL, scan_fused, shared_bytes
 from somamba.scan.gpu.sizes import why_not_tiles
 from somamba.scan.inputs import ScanInputs, ScanOutput
 from somamba.scan.native import scan_native
@@ -71,7 +71,7 @@ BACKENDS = Backends(
         "triton": Backend(_scan_triton, triton_why_not(_fits), "own Triton kernels, CUDA, float32"),
         "fused": Backend(
             scan_fused,
-            fused_why_not(KERNEL, "mamba-ssm with its Mamba-3 kernels"),
+            fused_why_not(KERNEL, "mamba-ssm with its Mamba-3 kernels", shared_bytes),
             "official mamba_ssm kernel, CUDA",
         ),
         "native": Backend(scan_native, native_why_not, "compiled C++ on the CPU, float32"),

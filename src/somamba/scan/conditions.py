@@ -11,8 +11,16 @@ from somamba.native import library
 from somamba.scan.choice import Request
 
 
-def fused_why_not(kernel: str, package: str) -> Callable[[Request], str | None]:
-    """Return the conditions of an official CUDA kernel, which lives in the module ``kernel`` of ``package``."""
+def fused_why_not(
+    kernel: str, package: str, shared_bytes: Callable[..., int] | None = None
+) -> Callable[[Request], str | None]:
+    """Return the conditions of an official CUDA kernel.
+
+    Args:
+        kernel: The module it lives in.
+        package: What is to be installed.
+        shared_bytes: Takes the sizes of a request and counts the shared memory of a block; None if it is small.
+    """
 
     def why_not(request: Request) -> str | None:
         if request.keep_states:
@@ -23,6 +31,10 @@ def fused_why_not(kernel: str, package: str) -> Callable[[Request], str | None]:
             return f"it takes float32, not {request.dtype}"
         if not installed(kernel):
             return f"{package} is not installed (pip install 'somamba[cuda]')"
+        if shared_bytes is not None and request.sizes:
+            needed, given = shared_bytes(*request.sizes), _shared_memory(request.index)
+            if given is not None and needed > given:
+                return f"its blocks need {needed / 1024:.0f} KiB of shared memory, this GPU gives {given / 1024:.0f}"
         return None
 
     return why_not
@@ -66,6 +78,13 @@ def compiled_why_not(request: Request) -> str | None:
 def always(_request: Request) -> str | None:
     """Return None: there are no conditions."""
     return None
+
+
+def _shared_memory(index: int | None) -> int | None:
+    """Return the bytes of shared memory that a GPU gives to one block; None if there is no GPU, or it does not tell."""
+    if not torch.cuda.is_available():
+        return None
+    return getattr(torch.cuda.get_device_properties(index), "shared_memory_per_block_optin", None)
 
 
 def _interpreting() -> bool:

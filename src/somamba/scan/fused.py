@@ -20,6 +20,23 @@ KERNEL = "mamba_ssm.ops.tilelang.mamba3.mamba3_mimo"
 CHUNK = 8
 
 
+def shared_bytes(rank: int, n: int, p: int, angles: int) -> int:
+    """Count the shared memory of one block of the kernel's second backward part, its largest, in float32.
+
+    The terms are the ``alloc_shared`` of ``mamba3_mimo_bwd`` at mamba e9594ce: 63 KiB for the paper's shape.
+
+    Args:
+        rank: Rank of the scan.
+        n: Width of the state.
+        p: Channels of a head.
+        angles: Rotated pairs of the state.
+    """
+    rows = CHUNK * rank
+    states, contents, lifted = 2 * n * p, 2 * CHUNK * p, 3 * rows * p
+    interfaces, scores = rows * (7 * n + angles), 3 * rows * rows
+    return 4 * (states + contents + lifted + interfaces + scores + CHUNK * rank * rank + 3 * CHUNK)
+
+
 def kernel_arguments(inputs: ScanInputs) -> dict[str, Any]:
     """Map our names and axes to the keyword arguments of ``mamba3_mimo``."""
     per_head = {name: getattr(inputs, name).transpose(1, 2).contiguous() for name in ("adt", "dt", "trap")}
@@ -43,7 +60,7 @@ def kernel_arguments(inputs: ScanInputs) -> dict[str, Any]:
         "dtype": inputs.x.dtype,
         "return_state": False,
         "cu_seqlens": None,
-    }
+    }  # Newer versions also take a fused norm, which is off unless asked for.
 
 
 def _divisor(n: int, angles: int) -> int:

@@ -30,6 +30,7 @@ class WeightAverage:
         self.decay = decay
         self._model = model
         self._values = {name: value.detach().clone() for name, value in model.named_parameters()}
+        self._added: Tensor | None = None
 
     @torch.no_grad()
     def update(self, steps: int) -> None:
@@ -41,6 +42,21 @@ class WeightAverage:
         share = (1 - self.decay) / (1 - self.decay**steps)
         present = [value.detach() for _, value in self._model.named_parameters()]
         torch._foreach_lerp_(list(self._values.values()), present, share)
+
+    @torch.no_grad()
+    def follow(self, finite: Tensor, steps: int) -> None:
+        """Do what `update` does if a step was taken, without waiting for the device to tell.
+
+        Args:
+            finite: Whether it was taken, on the device.
+            steps: How many times weights were added before the first call; later calls count for themselves.
+        """
+        if self._added is None:
+            self._added = torch.full((), float(steps), dtype=torch.float64, device=finite.device)
+        self._added += finite
+        share = torch.where(finite, (1 - self.decay) / (1 - self.decay**self._added), 0.0)
+        for (_, present), value in zip(self._model.named_parameters(), self._values.values(), strict=True):
+            value.lerp_(present.detach(), share.to(value.dtype))
 
     @contextmanager
     def applied(self) -> Iterator[None]:

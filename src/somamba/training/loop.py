@@ -32,9 +32,10 @@ from somamba.training.facts import about_run, hardware, start_facts
 from somamba.training.journal import Journal, Listener
 from somamba.training.picture import ValidationPicture
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
-from somamba.training.progress import Progress, seed_step
+from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe
-from somamba.training.step import Requests, advance, make_optimiser, take_step
+from somamba.training.step import Requests, make_optimiser
+from somamba.training.steps import Steps, Upcoming
 from somamba.training.stop import StopRequest
 
 
@@ -82,12 +83,15 @@ def _told(cases: str, tell: Listener) -> Callable[[int, int], None]:
 
 
 def build_model(recipe: Recipe) -> Reconstructor:
-    """The model of a recipe, with the initial weights its seed names."""
+    """The model of a recipe, with the initial weights its seed names; compiled at its first call if that is wanted."""
     torch.manual_seed(recipe.seed)
     with at_most(source=f"model={recipe.model!r}"):
         model = MODELS[recipe.model].build(recipe.network)
     if not model.parameter_count:
         raise ConfigError(f"model={recipe.model!r} has nothing to learn.")
+    if recipe.machine.compile:
+        for part in model.parts_to_compile():
+            part.compile()
     return model
 
 
@@ -160,38 +164,41 @@ def _train(
     progress, average = begun.progress, begun.average
     about = {**about_run(model, training, plan, world), **begun.origin}
     checkpoints = CheckpointWriter(folder if world.leads else None, model, optimiser, average, recipe, about)
-    path = folder / JOURNAL if world.leads else None
-    listening = StopRequest() if stop is None else nullcontext(stop)
-    with Journal(path, tell, keep=progress.includes) as journal, listening as request:
+    own_journal = Journal(folder / JOURNAL if world.leads else None, tell, keep=progress.includes)
+    with own_journal as journal, StopRequest() if stop is None else nullcontext(stop) as request:
         journal.write("start", step=progress.step, **start_facts(model, recipe, plan, progress, world))
         if begun.origin:
             checkpoints.write_last(progress)  # From here on resuming needs no word about the origin.
-        stream = batches_from(progress.step, training, recipe, plan, world)
+        steps = Steps(
+            model=model,
+            optimiser=optimiser,
+            recipe=recipe,
+            plan=plan,
+            world=world,
+            average=average,
+            journal=journal,
+            upcoming=Upcoming(batches_from(progress.step, training, recipe, plan, world), world.device),
+            progress=progress,
+        )
         stopping = False
         while not stopping:
-            if plan.validation_due(progress):
-                progress = _validate(model, average, validation, progress, plan, world, checkpoints, journal, folder)
-            if plan.is_over(progress):
+            if plan.validation_due(steps.reached) or plan.is_over(steps.reached):
+                steps.settle()
+            if plan.validation_due(steps.progress):
+                steps.progress = _validate(
+                    model, average, validation, steps.progress, plan, world, checkpoints, journal, folder
+                )
+            if plan.is_over(steps.progress):
                 break
-            began = time.monotonic()
             requests = Requests(
-                stop=request.signal is not None or _over(began - started, recipe.machine.max_minutes),
+                stop=request.signal is not None or _over(time.monotonic() - started, recipe.machine.max_minutes),
                 save=_over(checkpoints.age, recipe.machine.checkpoint_minutes),
             )
-            seed_step(recipe.seed, progress.step, world.rank)
-            rate = plan.rate(progress)
-            result = take_step(model, optimiser, next(stream), recipe, rate=rate, world=world, requests=requests)
-            progress = advance(progress, result, plan, recipe.optimiser)
-            if average is not None and result.finite:
-                average.update(progress.taken)
-            seconds = time.monotonic() - began
-            if plan.timed:
-                seconds = world.of_leader(seconds)
-                progress = replace(progress, seconds=progress.seconds + seconds)
-            journal.write("step", step=progress.step, **result.facts(), loss_mean=progress.mean_loss, seconds=seconds)
-            if result.requests.save:
-                checkpoints.write_last(progress)
-            stopping = result.requests.stop
+            asked = steps.take(requests)
+            if asked.save:
+                checkpoints.write_last(steps.progress)
+            stopping = asked.stop
+        progress = steps.progress
         checkpoints.write_last(progress)
         outcome = Outcome(_reason(progress, plan, request), request.signal, progress)
         journal.write("stop", step=progress.step, reason=outcome.reason, seconds=time.monotonic() - started)

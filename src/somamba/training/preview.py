@@ -16,6 +16,7 @@ from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress, seed_step
 from somamba.training.recipe import Recipe
 from somamba.training.step import Requests, make_optimiser, take_step
+from somamba.training.steps import Upcoming
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +57,14 @@ def preview(recipe: Recipe) -> Preview:
     with joined(recipe.machine.device) as world:
         plan = make_plan(recipe, len(training), world.size)
         model = build_model(recipe).to(world.device)
-        optimiser, stream = make_optimiser(model, recipe.optimiser), batches_from(0, training, recipe, plan, world)
+        optimiser = make_optimiser(model, recipe.optimiser)
+        upcoming = Upcoming(batches_from(0, training, recipe, plan, world), world.device)
 
         def step() -> None:
             seed_step(recipe.seed, 0, world.rank)
             take_step(
-                model, optimiser, next(stream), recipe, rate=plan.rate(Progress()), world=world, requests=Requests()
-            )
+                model, optimiser, upcoming.take(), recipe, rate=plan.rate(Progress()), world=world, requests=Requests()
+            ).result()
 
         step()  # The first one allocates; it is not measured.
         # Without validation cases, training slices stand in; the time of no validation is zero then.

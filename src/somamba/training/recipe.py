@@ -20,13 +20,11 @@ from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
 from somamba.options import LARGEST_WHOLE, check_between, check_numbers, modern
 from somamba.regular_files import read_regular
-from somamba.runtime.device import MOST_THREADS
 from somamba.settings import add_config, check_tables, flat, parser_for, refusal, to_plain
+from somamba.training.machine import LARGEST_BATCH, Machine
 
 # Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
 LOCAL = ("path", "cache")
-LARGEST_BATCH = 1 << 16
-"""Most slices of a step; more never fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,31 +86,6 @@ class Anneal:
     def __post_init__(self) -> None:
         if not (self.step >= 0 and 0 < self.epochs < math.inf):
             raise ConfigError(f"anneal: step={self.step} must not be negative, epochs={self.epochs:g} be positive.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """How a training is run, not what it computes. May change on resume; bits repeat only if it does not."""
-
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """``auto`` takes a GPU if there is one."""
-    threads: int | None = None
-    """Threads of each process on the CPU; by default torch's choice."""
-    workers: int = 0
-    """Processes that read slices ahead; with prepared slices none are needed on a CPU."""
-    micro_batch: int | None = None
-    """Most slices in one forward pass of one process; a larger share of the batch is accumulated."""
-    checkpoint_minutes: float = 10.0
-    """A checkpoint at least this often, also in the middle of an epoch."""
-    max_minutes: float | None = None
-    """Stop after so many minutes of this session, with a checkpoint to resume from."""
-
-    def __post_init__(self) -> None:
-        for name in ("threads", "micro_batch", "max_minutes", "checkpoint_minutes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(f"machine.{name}={value} must be positive.")
-        check_between(self, "machine.", threads=(1, MOST_THREADS), workers=(0, 1024), micro_batch=(1, LARGEST_BATCH))
 
 
 @dataclass(frozen=True, kw_only=True)

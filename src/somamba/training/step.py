@@ -13,6 +13,7 @@ from somamba.data.batch import Batch
 from somamba.errors import TrainingError
 from somamba.models.base import Reconstructor
 from somamba.physics.coils import root_sum_of_squares
+from somamba.runtime.device import Arriving
 from somamba.runtime.processes import World
 from somamba.training.plan import Plan
 from somamba.training.progress import Progress
@@ -29,6 +30,10 @@ class Requests:
     """The session is to end."""
     save: bool = False
     """A checkpoint is to be written."""
+
+    def with_those_of(self, other: "Requests") -> "Requests":
+        """Return what either asks for."""
+        return Requests(stop=self.stop or other.stop, save=self.save or other.save)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +70,26 @@ def make_optimiser(model: Reconstructor, config: Optimiser) -> torch.optim.Optim
     return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
 
 
+class Launched:
+    """A step that was handed to the device; its numbers are on their way."""
+
+    def __init__(self, numbers: Tensor, rate: float) -> None:
+        """Send the numbers of a step to the host.
+
+        Args:
+            numbers: Loss, norm, and how many processes ask to stop and to save; on the device of the step.
+            rate: Learning rate of the step.
+        """
+        self.finite = numbers[:2].isfinite().all()
+        """Whether the step was taken, on the device."""
+        self._numbers, self._rate = Arriving(numbers), rate
+
+    def result(self) -> StepResult:
+        """Wait for the numbers."""
+        loss, norm, stop, save = self._numbers.wait()
+        return StepResult(loss=loss, norm=norm, rate=self._rate, requests=Requests(stop=stop > 0, save=save > 0))
+
+
 def take_step(
     model: Reconstructor,
     optimiser: torch.optim.Optimizer,
@@ -74,37 +99,70 @@ def take_step(
     rate: float,
     world: World,
     requests: Requests,
-) -> StepResult:
+) -> Launched:
     """Accumulate over micro-batches, sum over processes, clip, update; the update is left out if it is not finite.
+
+    Nothing here looks at a number of the device, so a GPU is never waited for.
 
     Args:
         model: Its parameters are updated.
         optimiser: From `make_optimiser`.
-        batches: The micro-batches of this process.
+        batches: The micro-batches of this process, on its device.
         recipe: Loss, batch size and clipping.
         rate: Learning rate of this step.
         world: The processes that share the step.
         requests: What this process asks for.
     """
+    return Launched(compute_step(model, optimiser, batches, recipe, rate=rate, world=world, requests=requests), rate)
+
+
+def compute_step(
+    model: Reconstructor,
+    optimiser: torch.optim.Optimizer,
+    batches: Sequence[Batch],
+    recipe: Recipe,
+    *,
+    rate: float,
+    world: World,
+    requests: Requests,
+) -> Tensor:
+    """Do the work of `take_step`.
+
+    Args:
+        model: As for `take_step`.
+        optimiser: Likewise.
+        batches: Likewise.
+        recipe: Likewise.
+        rate: Likewise.
+        world: Likewise.
+        requests: Likewise.
+
+    Returns:
+        Loss, norm, and how many processes ask to stop and to save, on the device.
+    """
     model.train()
     optimiser.zero_grad(set_to_none=True)
-    sums = torch.tensor([0.0, requests.stop, requests.save], dtype=torch.float64)
+    sums = torch.zeros(3, dtype=torch.float64, device=world.device)
+    sums[1].fill_(float(requests.stop))
+    sums[2].fill_(float(requests.save))
     for batch in batches:
-        loss = batch_loss(model, batch.to(world.device), recipe) * (len(batch) / recipe.batch_size)
+        loss = batch_loss(model, batch, recipe) * (len(batch) / recipe.batch_size)
         loss.backward()
-        sums[0] += loss.detach().cpu()
-    loss_sum, stop, save = world.total(sums).tolist()
+        sums[0] += loss.detach()
+    sums = world.total(sums)
     parameters = list(model.parameters())
     world.total_gradients(parameters)
-    # Measured before clipping: clipping by a norm that is not finite would spread it to every parameter.
+    # Measured before clipping: a norm that is not finite is spread to every gradient, and none of them is used.
     norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
-    result = StepResult(loss=loss_sum, norm=float(norm), rate=rate, requests=Requests(stop=stop > 0, save=save > 0))
-    if result.finite:
-        clip_grads_with_norm_(parameters, recipe.optimiser.clip_norm, norm)
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        optimiser.step()
-    return result
+    clip_grads_with_norm_(parameters, recipe.optimiser.clip_norm, norm)
+    numbers = torch.cat([sums[:1], norm[None].to(sums), sums[1:]])
+    for group in optimiser.param_groups:
+        group["lr"] = rate
+    # The fused optimiser leaves parameters, moments and its count of steps alone where this is 1.
+    optimiser.found_inf = (~numbers[:2].isfinite().all()).float()  # type: ignore[attr-defined]
+    optimiser.step()
+    del optimiser.found_inf  # type: ignore[attr-defined]
+    return numbers
 
 
 def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:

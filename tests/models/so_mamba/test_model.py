@@ -1,6 +1,10 @@
 """The network as a whole: unrolled, consistent with the data after every group, the same on every path through it."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -277,3 +281,11 @@ def test_with_sensitivity_maps_a_group_ends_in_the_proximal_step():
     torch.testing.assert_close(z, x + joined(group.decode(units)), rtol=1e-10, atol=1e-10)
     residual = A.adjoint(A(image)) + strength * image - A.adjoint(y) - strength * z
     assert residual.norm() < 1e-3 * (A.adjoint(y) + strength * z).norm()
+
+
+def test_compiled_units_give_what_the_layers_give_and_keep_their_names():
+    """In a process of its own, because a compiler cannot look into the shape checks of the tests."""
+    script = Path(__file__).with_name("compiled_units.py")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr

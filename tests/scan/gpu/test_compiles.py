@@ -9,18 +9,13 @@ pytest.importorskip("triton", reason="triton is not installed: .ci/triton makes 
 if os.environ.get("TRITON_INTERPRET") == "1":
     pytest.skip("TRITON_INTERPRET=1 is set: nothing is compiled", allow_module_level=True)
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
+from scan.gpu.compiling import ARCHITECTURES, SHARED, compile_for
 from somamba.scan.gpu import backward, forward
 from somamba.scan.gpu.function import ELEMENTS
 from somamba.scan.gpu.sizes import tiles_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")
 
-ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
-INTEGERS = ("H", "L", "C", "SIZE")
 KERNELS = (
     forward.added_kernel,
     forward.entering_kernel,
@@ -31,8 +26,6 @@ KERNELS = (
     backward.interface_gradient_kernel,
     backward.content_gradient_kernel,
 )
-SHARED = 48 * 1024
-"""What any GPU gives to a block."""
 MORE = {90: 227 * 1024}
 """Where products of warp groups take more and the device has it."""
 
@@ -40,16 +33,7 @@ MORE = {90: 227 * 1024}
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.__name__)
 def test_it_compiles_and_fits(kernel, architecture, record_property):
-    constants = asdict(tiles_for(4, 16, 64, architecture)) | {"BLOCK": ELEMENTS}
-    names = kernel.arg_names
-    signature = {name: "constexpr" if name in constants else "i32" if name in INTEGERS else "*fp32" for name in names}
-    source = ASTSource(
-        fn=kernel,
-        signature=signature,
-        constexprs={(names.index(name),): value for name, value in constants.items() if name in names},
-    )
-    target = GPUTarget("cuda", architecture, 32)
-    compiled = triton.compile(source, target=target, options={"num_warps": 4, "num_stages": 1})
+    compiled = compile_for(architecture, kernel, asdict(tiles_for(4, 16, 64, architecture)) | {"BLOCK": ELEMENTS})
     assert compiled.asm["cubin"]
     assert compiled.metadata.shared <= MORE.get(architecture, SHARED)
     record_property("shared", compiled.metadata.shared)

@@ -41,8 +41,8 @@ def test_auto_takes_the_official_kernel_on_cuda_where_it_is_installed(monkeypatc
     monkeypatch.setattr(BACKENDS, "parity", lambda *_request: None)  # there is no device for a test scan
     forget_choices()
     assert BACKENDS.choose("auto", Request(device="cuda")) is BACKENDS["fused"]
-    assert BACKENDS.choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["chunked"]
-    assert set(asked) == {"mamba_ssm.ops.selective_scan_interface"}
+    assert BACKENDS.choose("auto", Request(device="cuda", keep_states=True)) is BACKENDS["triton"]
+    assert set(asked) == {"mamba_ssm.ops.selective_scan_interface", "triton"}
     forget_choices()
 
 
@@ -62,7 +62,7 @@ def test_shapes_can_be_asked_for_without_numbers(inputs):
 
 
 def test_every_backend_says_what_it_is():
-    assert list(BACKENDS) == ["fused", "native", "chunked", "reference"]
+    assert list(BACKENDS) == ["fused", "triton", "native", "chunked", "reference"]
     assert all(backend.summary for backend in BACKENDS.values())
 
 

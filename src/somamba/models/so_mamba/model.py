@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
+from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
@@ -115,6 +116,11 @@ class SOMamba(Reconstructor):
             x, features = group(x, y, A, carried)
             carried = features if self.config.carry_features else None
         return x
+
+    @override
+    def parts_to_compile(self) -> list[Unit]:
+        """Return the units: groups end in data consistency, whose complex numbers gain nothing."""
+        return [module for module in self.modules() if isinstance(module, Unit)]
 
     def _check_size(self, x: Images) -> None:
         smallest = SMALLEST_GRID * self.config.patch - (self.config.patch - 1)

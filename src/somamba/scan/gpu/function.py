@@ -20,6 +20,7 @@ from somamba.scan.rotary import per_head, phases, rotate
 ELEMENTS = 128  # numbers of the state that one program passes from chunk to chunk
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator] # Its kernels are compiled already.
 def scan_triton(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
     """Run the scan of `scan_reference` with Triton kernels.
 

@@ -3,11 +3,13 @@
 import torch
 from torch import Tensor, nn
 
+from somamba.extras import require
 from somamba.scan.choice import Backend, Backends, Request, full_precision
-from somamba.scan.conditions import always, fused_why_not, native_why_not
+from somamba.scan.conditions import always, fused_why_not, native_why_not, triton_why_not
 from somamba.scan.inputs import ScanOutput
 from somamba.scan.selective.chunked import selective_chunked
 from somamba.scan.selective.fused import KERNEL, selective_fused
+from somamba.scan.selective.gpu.sizes import why_not_tiles
 from somamba.scan.selective.inputs import SelectiveInputs
 from somamba.scan.selective.native import selective_native
 from somamba.scan.selective.reference import selective_reference
@@ -36,10 +38,19 @@ def example(sizes: tuple[int, ...]) -> SelectiveInputs:
     )
 
 
+def _selective_triton(inputs: SelectiveInputs, *, keep_states: bool = False) -> ScanOutput:
+    """Import the kernels when they are run: Triton is an optional module."""
+    require("triton", extra="cuda")
+    from somamba.scan.selective.gpu.function import selective_triton
+
+    return selective_triton(inputs, keep_states=keep_states)
+
+
 BACKENDS = Backends(
     "selective scan backend",
     {
         "fused": Backend(selective_fused, fused_why_not(KERNEL, "mamba-ssm"), "official mamba_ssm kernel, CUDA"),
+        "triton": Backend(_selective_triton, triton_why_not(why_not_tiles), "own Triton kernels, CUDA, float32"),
         "native": Backend(selective_native, native_why_not, "compiled C++ on the CPU, float32"),
         "chunked": Backend(selective_chunked, always, "plain PyTorch, any device"),
         "reference": Backend(selective_reference, always, "the definition, one token at a time, slow"),
