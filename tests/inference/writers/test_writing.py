@@ -2,6 +2,9 @@
 
 import json
 import os
+import random
+import warnings
+from contextlib import suppress
 
 import h5py
 import pytest
@@ -195,3 +198,33 @@ def test_a_pipe_in_the_place_of_a_result_is_refused_at_once(name, place, tmp_pat
     os.mkfifo(tmp_path / place)
     with pytest.raises(DataError, match="named pipe"):
         read_result(tmp_path / place, name)
+
+
+def flipped(path, place, bit):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1 << bit
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("name", "place"), [entry for entry in PLACES if entry[0] != "png"])
+def test_no_flipped_bit_goes_unnoticed_wherever_it_is(name, place, tmp_path):
+    """Orientation and voxel size count as much as pixels: a mirrored result must not pass for done."""
+    path, draw = tmp_path / place, random.Random(3)
+    write(small(place), path, name)
+    assert read_result(path, name).intact()
+    file = sorted(path.iterdir())[0] if path.is_dir() else tmp_path / f"{place}.json" if name == "npy" else path
+    good = file.read_bytes()
+    for _ in range(150):
+        # The head of a gzip file tells time and system, not content.
+        flipped(file, draw.randrange(10 if place.endswith(".gz") else 0, len(good)), draw.randrange(8))
+        with warnings.catch_warnings(), suppress(DataError):
+            warnings.simplefilter("ignore")  # pydicom tells what it finds odd
+            assert not read_result(path, name).intact()
+        file.write_bytes(good)
+    assert read_result(path, name).intact()
+
+
+def test_the_orientation_of_a_result_is_part_of_it(tmp_path):
+    write(made(), tmp_path / "a.nii")
+    flipped(tmp_path / "a.nii", 280 + 3, 7)  # the sign of the first number of the affine
+    assert not read_result(tmp_path / "a.nii").intact()

@@ -26,7 +26,7 @@ from somamba.extras import require
 from somamba.inference.raw.geometry import LPS_TO_RAS
 from somamba.inference.reconstruction import Placement, Reconstruction, placement
 from somamba.inference.writers.dicom_file import read_dicom
-from somamba.inference.writers.stamp import KEY, RESEARCH, StoredResult, foreign, stamp, stored_result
+from somamba.inference.writers.stamp import KEY, RESEARCH, StoredResult, foreign, seal, stamp, stored_result
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 EXPLICIT_LITTLE_ENDIAN = "1.2.840.10008.1.2.1"
@@ -119,7 +119,7 @@ def _shared(reconstruction: Reconstruction) -> Shared:
     scale = float(magnitudes.max()) / WHITE or 1.0
     content = hashlib.sha256(repr((reconstruction.name, reconstruction.images.shape, reconstruction.volumes)).encode())
     content.update(repr((reconstruction.voxel, dict(reconstruction.study))).encode())
-    content.update(stamp(reconstruction, (reconstruction.images,)).encode())
+    content.update(stamp(reconstruction, (reconstruction.images,), sealed=False).encode())
     content.update(b"" if reconstruction.affine is None else reconstruction.affine.tobytes())
     pixels = np.rint(magnitudes.astype(np.float64) / scale)
     return Shared(
@@ -153,7 +153,7 @@ def _file(pydicom: ModuleType, shared: Shared, index: int) -> bytes:
     values["PixelData"].VR = "OW"
     buffer = io.BytesIO()
     pydicom.dcmwrite(buffer, values, enforce_file_format=True)
-    return buffer.getvalue()
+    return seal(buffer.getvalue())
 
 
 def _describe(values: Any, shared: Shared, index: int) -> None:

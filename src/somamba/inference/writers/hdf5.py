@@ -15,7 +15,7 @@ import h5py
 from somamba.durable import replace_file
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
+from somamba.inference.writers.stamp import StoredResult, foreign, seal, stamp, stored_pixels, stored_result
 
 
 def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
@@ -31,7 +31,7 @@ def write_hdf5(reconstruction: Reconstruction, path: Path) -> None:
             file.attrs["voxel_mm"] = reconstruction.voxel
         if reconstruction.affine is not None:
             file.attrs["affine"] = reconstruction.affine
-    replace_file(path, buffer.getvalue(), shared=True)
+    replace_file(path, seal(buffer.getvalue()), shared=True)
 
 
 def hdf5_result(path: Path) -> StoredResult:

@@ -15,7 +15,7 @@ from nibabel.nifti1 import Nifti1Extension, Nifti1Image
 from somamba.durable import replace_file
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction, placement
-from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_pixels, stored_result
+from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, seal, stamp, stored_pixels, stored_result
 
 ALIGNED, UNKNOWN = 2, 0
 LEVEL = 6
@@ -38,7 +38,7 @@ def write_nifti(reconstruction: Reconstruction, path: Path) -> None:
     header.set_xyzt_units("unknown" if spacing is None else "mm")
     header["descrip"] = f"somamba. {RESEARCH}".encode()
     header.extensions.append(Nifti1Extension("comment", stamp(reconstruction, (reconstruction.magnitudes,)).encode()))
-    content = image.to_bytes()
+    content = seal(image.to_bytes())
     # Without a time stamp, so that equal pictures are equal files.
     replace_file(path, gzip.compress(content, LEVEL, mtime=0) if path.name.endswith(".gz") else content, shared=True)
 

@@ -15,7 +15,7 @@ from somamba.durable import replace_file
 from somamba.errors import DataError, StorageError
 from somamba.files.reading import inspect
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.writers.stamp import StoredResult, foreign, stamp, stored_pixels, stored_result
+from somamba.inference.writers.stamp import StoredResult, foreign, seal, stamp, stored_pixels, stored_result
 from somamba.regular_files import read_regular
 
 SHAPE = "shape"
@@ -42,7 +42,7 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
         "voxel_mm": reconstruction.voxel,
         "affine": None if affine is None else affine.tolist(),
     }
-    replace_file(beside(path), json.dumps(record, indent=1, allow_nan=False).encode(), shared=True)
+    replace_file(beside(path), seal(json.dumps(record, indent=1, allow_nan=False).encode()), shared=True)
     replace_file(path, buffer.getvalue(), shared=True)
 
 
@@ -63,7 +63,7 @@ def npy_result(path: Path) -> StoredResult:
     if not (path.is_file() and beside(path).is_file()):
         raise foreign(path)
     text = _text(path)
-    result = stored_result(text, path, lambda: stored_pixels(path, "array", inspect(path)))
+    result = stored_result(text, path, lambda: stored_pixels(path, "array", inspect(path)), file=beside(path))
     info = inspect(path).arrays["array"]
     if info.dtype != np.complex64 or json.loads(text).get(SHAPE, list(info.shape)) != list(info.shape):
         raise foreign(path)

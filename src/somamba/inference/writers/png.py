@@ -23,7 +23,7 @@ def write_png(reconstruction: Reconstruction, path: Path) -> None:
     """Write all slices as one grey picture."""
     grid, shown, white = overview(reconstruction.magnitudes[: reconstruction.stack])
     told = PngInfo()
-    told.add_text("provenance", stamp(reconstruction, (grid,)))
+    told.add_text("provenance", stamp(reconstruction, (grid,), sealed=False))
     told.add_text("Comment", f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}")
     buffer = io.BytesIO()
     Image.fromarray(grid).save(buffer, format="PNG", pnginfo=told)
