@@ -40,6 +40,24 @@ MISTAKES = (
         "training/test_loop.py -k 'not_finite'",
     ),
     Mistake(
+        "what is not finite reaches the weights",
+        "(~numbers[:2].isfinite().all()).float()",
+        "torch.zeros(())",
+        "training/test_loop.py -k 'not_finite'",
+    ),
+    Mistake(
+        "the average follows steps that were left out",
+        "share = torch.where(finite, ",
+        "share = torch.where(finite | True, ",
+        "training/test_steps.py -k left_out",
+    ),
+    Mistake(
+        "a checkpoint is written while a step is unread",
+        "asked = asked.with_those_of(self.settle())",
+        "pass",
+        "training/test_steps.py -k 'one_that_waits'",
+    ),
+    Mistake(
         "the cosine goes down twice as fast",
         "0.5 * (1 + math.cos(math.pi * done))",
         "0.5 * (1 + math.cos(2 * math.pi * done))",

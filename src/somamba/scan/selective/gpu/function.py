@@ -40,7 +40,7 @@ class _Scan(torch.autograd.Function):
         u, dt, A, B, C, D = tensors = [tensor.contiguous() for tensor in tensors]
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
-        launch = _Launch(u, B, FORWARD)
+        launch = _SelectiveLaunch(u, B, FORWARD)
         entering, _spent = launch.entering(u, dt, A, B)
         out = torch.empty_like(u)
         states = u.new_empty(*u.shape, A.shape[1]) if keep_states else None
@@ -58,7 +58,7 @@ class _Scan(torch.autograd.Function):
             return (None,) * 7
         u, dt, A, B, C, D = ctx.saved_tensors
         dout = gradients[0].contiguous()
-        launch = _Launch(u, B, BACKWARD)
+        launch = _SelectiveLaunch(u, B, BACKWARD)
         entering, spent = launch.entering(u, dt, A, B)
         dentering, dleaving = torch.empty_like(entering), torch.empty_like(entering)
         launch.chunks(backward.entering_gradient_kernel, (dt, A, C, dout, dentering))
@@ -69,7 +69,7 @@ class _Scan(torch.autograd.Function):
         return du, ddt, dA.sum((0, 1)), dB.sum(0), dC.sum(0), (dout * u).sum((0, 1)), None
 
 
-class _Launch:
+class _SelectiveLaunch:
     """Starts kernels for one scan with chunks of one length: the grid, the sizes, and the device of the tensors."""
 
     def __init__(self, u: Tensor, B: Tensor, tokens: int) -> None:

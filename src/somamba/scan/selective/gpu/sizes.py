@@ -10,7 +10,7 @@ FORWARD, BACKWARD = 64, 16
 
 
 @dataclass(frozen=True)
-class Tiles:
+class SelectiveTiles:
     """Compile-time constants of the kernels."""
 
     N: int
@@ -21,7 +21,7 @@ class Tiles:
     """Channels of a program, a power of two."""
 
 
-def tiles_for(n: int, channels: int) -> Tiles:
+def tiles_for(n: int, channels: int) -> SelectiveTiles:
     """Choose the tiles of one scan.
 
     Args:
@@ -29,7 +29,7 @@ def tiles_for(n: int, channels: int) -> Tiles:
         channels: Channels of a group.
     """
     NP = power_of_two(n)
-    return Tiles(n, NP, min(power_of_two(channels), max(1, NUMBERS // NP)))
+    return SelectiveTiles(n, NP, min(power_of_two(channels), max(1, NUMBERS // NP)))
 
 
 def why_not_tiles(n: int) -> str | None:
