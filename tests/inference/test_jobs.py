@@ -12,6 +12,8 @@ from inference.raw.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module
+from somamba.inference.adaptation import Adaptation
+from somamba.inference.checkpoint import has_checkpoint
 from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerprint, local
 from somamba.inference.plan import plan
 from somamba.inference.preparation import RecoveryOptions
@@ -214,3 +216,23 @@ def test_weights_that_are_open_are_not_opened_again(scan, tmp_path, monkeypatch)
     monkeypatch.setattr(module, "open_weights", None)
     (outcome,), _ = run(plan([str(scan)], tmp_path / "a.h5"), PLAIN, trained=trained)
     assert outcome.state == "done"
+
+
+def test_a_folder_of_somebody_else_is_no_place_for_an_adapted_network(scan, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "reconstruct", None)  # it is told before any work
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.tex").write_text("years of work")
+    request = replace(PLAIN, adaptation=Adaptation(steps=1), save_adapted=tmp_path / "thesis")
+    (outcome,), _ = run(plan([str(scan)], tmp_path / "a.npy"), request)
+    assert "holds 'thesis.tex', so it is no checkpoint" in outcome.reason
+    assert (tmp_path / "thesis" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_result_that_is_there_does_not_keep_the_adapted_network_from_being_written(scan, tmp_path):
+    jobs = plan([str(scan)], tmp_path / "a.npy")
+    weights = str(save_tiny(tmp_path / "weights"))
+    request = replace(PLAIN, weights=weights, adaptation=Adaptation(steps=1, slices=1))
+    assert [run(jobs, request)[0][0].state for _ in range(2)] == ["done", "there"]
+    kept = replace(request, save_adapted=tmp_path / "kept")
+    assert run(jobs, kept)[0][0].state == "done"
+    assert has_checkpoint(tmp_path / "kept")
