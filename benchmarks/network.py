@@ -1,6 +1,6 @@
 """Time SO-Mamba, as ratios to what its module MACs would take at the machine's own matrix-product rate.
 
-python benchmarks/network.py [--size 320] [--threads 2] [--rounds 5] [--train] [--bfloat16] [--profile]
+python benchmarks/network.py [--size 320] [--threads 2] [--rounds 5] [--compact] [--train] [--bfloat16] [--profile]
 
 ``ratio`` is the time of one inference divided by (2 * module MACs / rate of a 2048^3 product) measured in the same run.
 """
@@ -21,10 +21,20 @@ from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 
 
-def network(backend: str = "auto", *, recompute: bool = False) -> SOMamba:
-    """SO-Mamba with all weights away from zero, so that nothing is skipped or trivially exact."""
+def network(backend: str = "auto", *, recompute: bool = False, compact: bool = False) -> SOMamba:
+    """SO-Mamba with all weights away from zero, so that nothing is skipped or trivially exact.
+
+    Args:
+        backend: The scan of its layers.
+        recompute: Whether activations are computed twice in training.
+        compact: Whether it is the network of ``recipes/brain_raw.yaml``, else that of the paper.
+    """
     torch.manual_seed(0)
-    return awake(SOMamba(replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend))))
+    config = replace(SOMambaConfig(recompute=recompute), mixer=MixerConfig(backend=backend))
+    if compact:
+        mixer = MixerConfig(backend=backend, d_head=32)
+        config = replace(config, groups=4, channels=96, d_model=48, mixer=mixer)
+    return awake(SOMamba(config))
 
 
 def inference(model: Reconstructor, size: int, *, bfloat16: bool = False) -> Callable[[], torch.Tensor]:
@@ -49,14 +59,15 @@ def training(model: SOMamba, size: int) -> Callable[[], object]:
     return task
 
 
-def peak_megabytes(what: str, size: int, threads: int) -> float:
+def peak_megabytes(what: str, options: argparse.Namespace) -> float:
     """Memory that a task adds to a fresh process, which peaks once and cannot be asked twice."""
-    return in_child(f"import network; print(network.memory_of({what!r}, {size}))", threads)
+    code = f"import network; print(network.memory_of({what!r}, {options.size}, compact={options.compact}))"
+    return in_child(code, options.threads)
 
 
-def memory_of(what: str, size: int) -> float:
+def memory_of(what: str, size: int, *, compact: bool = False) -> float:
     """What a task adds to this process."""
-    model = network(recompute=what == "recomputed training")
+    model = network(recompute=what == "recomputed training", compact=compact)
     inference(model, 32)()  # libraries load what they need
     return added_megabytes((inference if what == "inference" else training)(model, size))
 
@@ -67,20 +78,21 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=320)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--compact", action="store_true", help="the network of recipes/brain_raw.yaml")
     parser.add_argument("--train", action="store_true", help="also time training steps, with and without recomputation")
     parser.add_argument("--bfloat16", action="store_true", help="also run under bfloat16 autocast")
     parser.add_argument("--profile", action="store_true", help="also print where the time of one inference goes")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    model = network()
+    model = network(compact=options.compact)
     tasks: dict[str, Callable[[], object]] = {"gemm": gemm_task()}
     tasks["inference"] = inference(model, options.size)
-    tasks["inference, chunked scan"] = inference(network("chunked"), options.size)
+    tasks["inference, chunked scan"] = inference(network("chunked", compact=options.compact), options.size)
     if options.bfloat16:
         tasks["inference, bfloat16"] = inference(model, options.size, bfloat16=True)
     if options.train:
-        tasks["training"] = training(network(), options.size)
-        tasks["recomputed training"] = training(network(recompute=True), options.size)
+        tasks["training"] = training(network(compact=options.compact), options.size)
+        tasks["recomputed training"] = training(network(recompute=True, compact=options.compact), options.size)
     best = alternate(tasks, options.rounds)
 
     rate = 2 * 2048**3 / best.pop("gemm")
@@ -94,7 +106,7 @@ def main() -> None:
         error = (inference(model, options.size, bfloat16=True)() - exact).abs().max() / exact.abs().max()
         print(f"bfloat16: {best['inference'] / best['inference, bfloat16']:.2f} times the speed, error {error:.1e}")
     for what in ["inference"] + (["training", "recomputed training"] if options.train else []):
-        print(f"memory added by {what}: {peak_megabytes(what, options.size, options.threads):.0f} MB")
+        print(f"memory added by {what}: {peak_megabytes(what, options):.0f} MB")
     if options.profile:
         with torch.profiler.profile() as profile:
             tasks["inference"]()

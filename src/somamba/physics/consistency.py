@@ -8,6 +8,7 @@ under autocast: it leaves complex values alone, and is switched off besides.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -90,20 +91,29 @@ def proximal(
     if s.ndim > 0:  # A plain number may stay on the host: a copy would wait.
         s = s.to(x.device)
 
-    def normal(image: Tensor) -> Tensor:
-        return A.gram(image) + s * image
-
     solve = make_solver(A, s.detach(), iterations, tolerance)
     with torch.autocast(x.device.type, enabled=False):
         right = A.adjoint(y - A(x))
         correction = solve(right)
         if right.requires_grad or s.requires_grad:
-            correction = _Implicit.apply(right - normal(correction), correction, solve)  # type: ignore[no-untyped-call]
+            residual = right - s * correction
+            if _learns(A):
+                residual = residual - A.gram(correction)
+            correction = _Implicit.apply(residual, correction, solve)  # type: ignore[no-untyped-call]
         return x + correction
 
 
+def _learns(A: LinearOperator) -> bool:
+    """Whether a gradient may be wanted for a tensor in ``A``; what is not a tensor may hold some."""
+    held = [getattr(factor, field.name) for factor in A.factors for field in fields(factor)]
+    return any(not isinstance(part, Tensor) or part.requires_grad for part in held)
+
+
 class _Implicit(torch.autograd.Function):
-    """Give a solution ``d`` of ``K d = r`` its gradient: ``K^-1`` of it goes to the residual ``r - K d``."""
+    """Give a solution ``d`` of ``K d = r`` its gradient: ``K^-1`` of it goes to the residual ``r - K d``.
+
+    The value of the residual is not used: parts of it that no gradient passes through may be left out.
+    """
 
     @staticmethod
     def forward(ctx: Any, residual: Tensor, solution: Tensor, solve: Callable[[Tensor], Tensor]) -> Tensor:  # noqa: ARG004
