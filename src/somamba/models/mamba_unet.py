@@ -44,7 +44,7 @@ class MambaUNetConfig:
     mode: Mode = "as_published"
     """As published, without data consistency; or ``+dc``, with data consistency at the end."""
     backend: str = "auto"
-    """Scan backend: auto, native, chunked, reference or fused."""
+    """Scan backend: auto, fused, triton, native, chunked or reference."""
 
     def __post_init__(self) -> None:
         check_words(self)

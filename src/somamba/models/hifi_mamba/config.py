@@ -48,7 +48,7 @@ class HiFiMambaConfig:
     coils: int = 1
     """Image channels in coil-channel mode: the number of coils; 1 for single-coil and SENSE."""
     backend: str = "auto"
-    """Scan backend: auto, native, chunked, reference or fused."""
+    """Scan backend: auto, fused, triton, native, chunked or reference."""
 
     def __post_init__(self) -> None:
         check_words(self)

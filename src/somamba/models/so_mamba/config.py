@@ -104,7 +104,7 @@ class MixerConfig:
     tie_interfaces: bool = False
     """One projection feeds B and C (likewise)."""
     backend: str = "auto"
-    """Scan backend: auto, native, chunked, reference or fused."""
+    """Scan backend: auto, triton, fused, native, compiled, chunked or reference."""
 
     def __post_init__(self) -> None:
         check_words(self)
