@@ -6,7 +6,14 @@ from sigpy.mri.app import EspiritCalib
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.coils import calibration_region, combine, espirit, root_sum_of_squares, uncropped_espirit
+from somamba.physics.coils import (
+    calibration_region,
+    combine,
+    espirit,
+    espirit_sets,
+    root_sum_of_squares,
+    uncropped_espirit,
+)
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.masks import equispaced, golden_radial
 
@@ -131,6 +138,22 @@ def test_maps_explain_the_coil_images_of_a_real_scan_down_to_its_noise(brain):
     rest = torch.where(bright(images), images - maps * combine(images, maps), 0)
     assert neighbours_agree(images) > 0.8
     assert neighbours_agree(rest) < 0.05
+
+
+def test_a_head_that_fits_has_one_set_of_maps_and_one_that_folds_over_has_two(brain):
+    """Every other column of k-space is half the field of view, and the head folds onto itself."""
+    kspace = brain[0]
+    one, two = espirit_sets(kspace), espirit_sets(kspace[:, :, ::2])
+    assert len(one) == 1
+    torch.testing.assert_close(one[0], espirit(brain)[0])
+    assert len(two) == 2
+    products = (two[0].conj() * two[1]).sum(dim=0).abs()
+    assert products.max() < 1e-3
+    images = ifft2c(kspace[:, :, ::2])
+    merged = (two.conj() * images).sum(dim=1)
+    explained = (two * merged[:, None]).sum(dim=0)
+    first = two[0] * merged[0]
+    assert (images - explained).norm() < 0.6 * (images - first).norm()
 
 
 def test_an_undersampled_scan_with_a_full_centre_is_enough(brain):

@@ -24,6 +24,7 @@ from somamba.inference.preparation import Preparation
 from somamba.inference.trained import Trained
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined
+from somamba.models.soft_sense import SoftSense
 from somamba.physics.held_out import HeldOut, sampled_mask, split
 from somamba.physics.operator import LinearOperator
 
@@ -134,7 +135,7 @@ def adapt(
     generator = torch.Generator().manual_seed(settings.seed)
     network = copy.deepcopy(trained.model).to(device)
     # The network learns in the phase in which it will see the scan.
-    numbers, slices = _chosen(preparation, Refined(network), settings, generator, device)
+    numbers, slices = _chosen(preparation, Refined(SoftSense(network)), settings, generator, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
     run.go()
@@ -168,6 +169,7 @@ class _Run:
         on_progress: OnProgress,
     ) -> None:
         self.network, self.slices, self.settings = network, slices, settings
+        self.method = SoftSense(network)
         self.generator, self.on_progress = generator, on_progress
         self.optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
         self.step = 0
@@ -205,7 +207,7 @@ class _Run:
         self.network.train()
         shown = sampled_mask(one.judge.A)
         parts = split(one.judge.y, one.judge.A, shown & _scattered(shown, self.settings.hidden, self.generator))
-        residual = parts.residual(self.network(parts.y, parts.A)).sum()
+        residual = parts.residual(self.method(parts.y, parts.A)).sum()
         self.optimiser.zero_grad()
         residual.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
@@ -215,7 +217,7 @@ class _Run:
     def _look(self, steps: int, seconds_left: float) -> float:
         """The residual of what is never shown, mean over the slices."""
         self.network.eval()
-        found = [one.judge.residual(self.network(one.judge.y, one.judge.A)).mean() for one in self.slices]
+        found = [one.judge.residual(self.method(one.judge.y, one.judge.A)).mean() for one in self.slices]
         residual = float(torch.stack(found).mean())
         progress = AdaptationProgress(self.step, steps, residual, seconds_left)
         logger.info("step %d of at most %d: held-out residual %.4f", self.step, steps, residual)

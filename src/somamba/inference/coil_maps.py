@@ -5,7 +5,7 @@ from jaxtyping import Complex
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.coils import calibration_region, espirit
+from somamba.physics.coils import calibration_region, espirit_sets
 
 KERNEL = 6
 """Rows and columns of ESPIRiT's patches, BART's default: the least that must be acquired around the centre."""
@@ -15,8 +15,10 @@ ADVICE = (
 )
 
 
-def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
+def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "*sets coils y x"]:
     """ESPIRiT's maps: of unit norm over the coils where there is signal, zero elsewhere.
+
+    Of an object that is larger than the field of view there are two sets of them, see `espirit_sets`.
 
     Raises:
         InputError: too little of the centre was acquired; it says what to do.
@@ -30,7 +32,8 @@ def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor,
             f"Coil maps cannot be estimated from the {height} rows x {width} columns that are fully acquired around "
             f"the centre of k-space. {ADVICE}"
         )
-    return espirit(calibration[None], kernel=KERNEL)[0]
+    sets = espirit_sets(calibration, kernel=KERNEL)
+    return sets[0] if len(sets) == 1 else sets
 
 
 def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:

@@ -227,7 +227,7 @@ class Preparation:
         kspace: Complex[Tensor, "virtual y x"],
         unit: float,
         matrix: Complex[Tensor, "virtual coils"] | None,
-    ) -> Complex[Tensor, "virtual y x"] | None:
+    ) -> Complex[Tensor, "*sets virtual y x"] | None:
         """Maps that were given, else estimated; none for one coil, or for a network that keeps coils side by side."""
         scan = self.scan
         if scan.coils == 1 or self.side_by_side:

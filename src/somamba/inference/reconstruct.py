@@ -21,10 +21,16 @@ from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.refinement import facts_of, refinement
 from somamba.inference.trained import Trained
+from somamba.models.soft_sense import SoftSense
 from somamba.models.zero_filled import ZeroFilled
 from somamba.runtime.provenance import code_record
 
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."
+
+TWO_SETS = (
+    "The object is larger than the field of view and folds over. Two sets of coil maps tell its parts apart; the image "
+    "shows their root sum of squares."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,7 +90,7 @@ def reconstruct(
     if adapted is not None:
         trained = adapted.trained
         on_adapted(adapted)
-    scan, model = preparation.scan, trained.model.to(device)
+    scan, model = preparation.scan, SoftSense(trained.model.to(device))
     refined = refinement(preparation, model, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices()
@@ -126,7 +132,9 @@ class _Slices:
             self.empty.append(index)
             return
         self.accelerations.append(recovered.prepared.acceleration)
-        notes = preparation.notes(recovered.prepared.sampling)
+        maps = recovered.prepared.measured.maps
+        two_sets = [TWO_SETS] if maps is not None and maps.ndim == 4 else []
+        notes = [*preparation.notes(recovered.prepared.sampling), *two_sets]
         self.notes += [note for note in notes if note not in self.notes]
 
     def facts(self, scan: RawScan) -> dict[str, Any]:

@@ -29,8 +29,9 @@ class MeasuredSlice:
     """Centred, zero where nothing was acquired."""
     mask: Bool[Tensor, "#y x"]
     """The samples that were acquired."""
-    maps: Complex[Tensor, "coils y x"] | None = None
-    """Sensitivities of unit norm; None for one coil, or if coils are kept side by side."""
+    maps: Complex[Tensor, "*sets coils y x"] | None = None
+    """Sensitivities of unit norm, two sets if an object is larger than the field of view; None for one coil, or if
+    coils are kept side by side."""
 
     @property
     def operator(self) -> LinearOperator:
@@ -63,7 +64,8 @@ def recover(model: Method, measured: MeasuredSlice, device: torch.device | str =
         raise InputError("The samples are too large to be computed with in single precision; scale them down.")
     image = merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
     # No sample says anything about what lies outside of all maps, so nothing is shown there.
-    return image if measured.maps is None else torch.where((measured.maps != 0).any(dim=0), image, 0)
+    maps = measured.maps
+    return image if maps is None else torch.where((maps != 0).flatten(end_dim=-3).any(dim=0), image, 0)
 
 
 @torch.no_grad()
@@ -93,14 +95,17 @@ def recover_magnitude(
     return (merged(result).abs().clamp(0, 1) * (high - low) + low).to(torch.complex64)
 
 
-def whole_image(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "coils y x"] | None) -> Picture:
+def whole_image(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "*sets coils y x"] | None) -> Picture:
     """What fully sampled k-space shows, merged as the reconstruction is: through the same maps, if there are any."""
     images = ifft2c(kspace)[None]
+    if maps is not None and maps.ndim == 4:
+        # The sets are orthogonal at every pixel.
+        return merged((maps.conj() * images).sum(dim=1)[None])
     return merged(images if maps is None else combine(images, maps[None]))
 
 
 def merged(images: CoilImages) -> Picture:
-    """The image of one slice: its only one, or the root sum of squares of its coils."""
+    """The image of one slice: its only one, or the root sum of squares of its coils, or of its sets of maps."""
     return images[0, 0] if images.shape[1] == 1 else root_sum_of_squares(images)[0, 0].to(images.dtype)
 
 

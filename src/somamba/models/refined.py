@@ -148,9 +148,9 @@ def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
-    """The same samples of virtual coils, if there is one slice and it has more coils than that."""
+    """The same samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
     maps = coil_maps(parts.A)
-    if maps is None or len(parts.y) > 1 or maps.shape[1] <= n_coils:
+    if maps is None or maps.ndim > 4 or len(parts.y) > 1 or maps.shape[1] <= n_coils:
         return parts
     matrix, _ = compression_matrix(parts.y[0], n_coils)
     virtual = compress(matrix, maps[0])[None]

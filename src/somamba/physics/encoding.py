@@ -10,7 +10,7 @@ from somamba.errors import InputError
 from somamba.physics.fourier import check_precision, fft2c, ifft2c, mask_filter
 from somamba.physics.operator import Composed, LinearOperator
 from somamba.runtime.device import runs_ahead
-from somamba.shapes import CoilImages, Image, KSpace, Mask
+from somamba.shapes import CoilImages, Image, Images, KSpace, MapSets, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,6 +33,21 @@ class Coils(LinearOperator):
         for coil in range(1, y.shape[1]):
             total.addcmul_(conjugate[:, coil : coil + 1], y[:, coil : coil + 1])
         return total
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CoilSets(LinearOperator):
+    """S of an object that is larger than the field of view: one image for every set of maps, seen together."""
+
+    maps: MapSets
+
+    @override
+    def __call__(self, x: Images) -> CoilImages:
+        return (self.maps * x[:, :, None]).sum(dim=1)
+
+    @override
+    def adjoint(self, y: CoilImages) -> Images:
+        return (self.maps.conj() * y[:, None]).sum(dim=2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +123,7 @@ def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
 
     Args:
         mask: What was acquired, boolean or 0/1, as (x,), (y, x) or (batch or 1, 1, y or 1, x); centred like k-space.
-        maps: Complex sensitivities (batch or 1, coils, y, x).
+        maps: Complex sensitivities (batch or 1, coils, y, x), or several sets of them (batch or 1, sets, coils, y, x).
 
     Returns:
         A linear operator from images ``(batch, 1, y, x)``, without maps ``(batch, coils, y, x)``, to k-space ``(batch,
@@ -130,12 +145,12 @@ def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
     if maps is None:
         return sampled
     _check_maps(maps, mask)
-    return sampled @ Coils(maps)
+    return sampled @ (Coils(maps) if maps.ndim == 4 else CoilSets(maps))
 
 
-def coil_maps(A: LinearOperator) -> CoilImages | None:
-    """The maps in an operator; None if it treats every coil on its own."""
-    return next((factor.maps for factor in A.factors if isinstance(factor, Coils)), None)
+def coil_maps(A: LinearOperator) -> CoilImages | MapSets | None:
+    """The maps in an operator, one set or several; None if it treats every coil on its own."""
+    return next((factor.maps for factor in A.factors if isinstance(factor, Coils | CoilSets)), None)
 
 
 def check_measurement(y: Tensor, A: LinearOperator) -> None:
@@ -158,11 +173,12 @@ def check_measurement(y: Tensor, A: LinearOperator) -> None:
     for factor in A.factors:
         if isinstance(factor, Sampling):
             _check_fits(factor.mask, "mask", y, "measurements")
-        if isinstance(factor, Coils):
-            _check_fits(factor.maps, "coil maps", y, "measurements")
-            if y.shape[1] != factor.maps.shape[1]:
+        if isinstance(factor, Coils | CoilSets):
+            maps = factor.maps if isinstance(factor, Coils) else factor.maps[:, 0]
+            _check_fits(maps, "coil maps", y, "measurements")
+            if y.shape[1] != maps.shape[1]:
                 raise InputError(
-                    f"The operator has maps of {factor.maps.shape[1]} coils, the measurements have {y.shape[1]}. "
+                    f"The operator has maps of {maps.shape[1]} coils, the measurements have {y.shape[1]}. "
                     "Estimate the maps from the same scan, or leave them out to treat each coil on its own."
                 )
 
@@ -189,7 +205,7 @@ def _sampled(mask: Tensor) -> Tensor:
 
 
 def _check_maps(maps: Tensor, mask: Tensor) -> None:
-    if maps.ndim != 4:
+    if maps.ndim not in (4, 5):
         raise InputError(
             f"Coil maps must be (batch or 1, coils, y, x), got {_size(maps)}. Add the batch axis: maps[None]."
         )
@@ -197,7 +213,8 @@ def _check_maps(maps: Tensor, mask: Tensor) -> None:
     if not bool(torch.isfinite(maps).all()):
         raise InputError(f"Coil maps must be finite. {_count_non_finite(maps)} Set the background of the maps to zero.")
     one_for_all = maps.shape[0] == 1
-    _check_fits(mask[:1] if one_for_all else mask, "mask", maps, "coil maps")
+    one_set = maps if maps.ndim == 4 else maps[:, 0]
+    _check_fits(mask[:1] if one_for_all else mask, "mask", one_set, "coil maps")
 
 
 def _check_fits(part: Tensor, name: str, whole: Tensor, whole_name: str) -> None:

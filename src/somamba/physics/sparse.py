@@ -62,4 +62,4 @@ def sparse_image(
 def _largest(A: LinearOperator) -> float:
     """A bound of the eigenvalues of ``A^H A``: 1 for maps of unit norm, and without maps."""
     maps = coil_maps(A)
-    return 1.0 if maps is None else float(torch.view_as_real(maps).square().sum(dim=(1, 4)).max())
+    return 1.0 if maps is None else float(maps.abs().square().flatten(1, -3).sum(dim=1).max())
