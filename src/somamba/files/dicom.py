@@ -24,6 +24,8 @@ READABLE = {
     "1.2.840.10008.1.2.5",  # run lengths
 }
 """Transfer syntaxes whose pixels are read; the others are compressed by codecs that pydicom does not have itself."""
+NO_IMAGES = {"SEG": "a segmentation", "RTDOSE": "a dose"}
+"""Modalities whose pixels are drawn or computed."""
 IDENTIFIERS = {"series": "SeriesInstanceUID", "subject": "PatientID", "image": "SOPInstanceUID"}
 
 
@@ -90,6 +92,8 @@ def _values(path: str, *, pixels: bool) -> Any:
             raise RefusedError("it is not a DICOM file") from None
     if "Rows" not in values or "Columns" not in values:
         raise RefusedError("it is a DICOM file without an image (a report, a directory, a presentation state)")
+    if (modality := str(values.get("Modality", ""))) in NO_IMAGES:
+        raise RefusedError(f"it is {NO_IMAGES[modality]}, not an image")
     if int(values.get("SamplesPerPixel", 1)) != 1 or values.get("PhotometricInterpretation") != "MONOCHROME2":
         raise RefusedError(
             f"its pixels are {values.get('PhotometricInterpretation', 'of an unknown kind')}; grey images "

@@ -1,15 +1,17 @@
 """DICOM series in a folder: grouped by series, sorted by position, divided by patient, odd files left out."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
+from pydicom.data import get_testdata_file
 
 from data.readers.made_dicom import VOLUME, write_image, write_series
 from somamba.data.catalog import DATASETS
 from somamba.data.readers.dicom_series import series_volume
 from somamba.errors import DataError
-from somamba.files.reading import inspect
+from somamba.files.reading import inspect, read
 
 READER = DATASETS["folder"]
 
@@ -111,3 +113,31 @@ def test_an_image_that_changed_its_size_since_the_series_was_found_is_refused(tm
     write_image(tmp_path / "im1", VOLUME[1, :10], number=2, height=-15.0)
     with pytest.raises(DataError, match="its size is another one than when the series was found"):
         READER.open_case(entry)
+
+
+def shipped(name):
+    """A file of a scanner that comes with pydicom."""
+    return Path(get_testdata_file(name, download=False))
+
+
+@pytest.mark.parametrize("kind", ["bigendian", "expb", "implicit", "RLE", "padded"])
+def test_a_scanners_image_is_the_same_in_every_transfer_syntax(kind):
+    plain = read(shipped("MR_small.dcm"), "image", 0, 1)
+    assert plain.shape == (1, 64, 64)
+    assert plain.max() > 1000
+    np.testing.assert_array_equal(read(shipped(f"MR_small_{kind}.dcm"), "image", 0, 1), plain)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("MR_truncated.dcm", "damaged"),
+        ("MR_small_jp2klossless.dcm", "gdcmconv"),
+        ("rtdose.dcm", "a dose, not an image"),
+        ("liver_1frame.dcm", "a segmentation, not an image"),
+        ("test-SR.dcm", "without an image"),
+    ],
+)
+def test_what_is_no_image_or_cannot_be_read_says_so(name, reason):
+    with pytest.raises(DataError, match=reason):
+        read(shipped(name), "image", 0, 1)
