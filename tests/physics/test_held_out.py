@@ -105,3 +105,25 @@ def test_gaps_are_told_from_edges():
     columns[2, ..., 10] = False
     assert not without_gaps(columns)
     assert not without_gaps(sampled_mask(SCATTERED))
+
+
+def test_a_narrow_block_keeps_its_edges():
+    for width, kept in ((7, True), (8, False)):
+        columns = torch.zeros(64, dtype=torch.bool)
+        columns[29 : 29 + width] = True
+        columns[[5, 15, 45, 55]] = True
+        operator = encoding(columns, MAPS[..., :1].expand(-1, -1, -1, 64).contiguous())
+        hidden = sampled_mask(hold_out(operator(IMAGES.repeat(1, 1, 1, 2)), operator, 0).hidden_operator)
+        assert bool(hidden[..., [29, 28 + width]].any()) is not kept
+
+
+def test_the_residual_is_the_mean_of_squares_and_of_magnitudes():
+    held = parts()
+    image = IMAGES + complex_normal(IMAGES.shape, torch.Generator().manual_seed(9), torch.complex64)
+    rest = (held.hidden_operator(image) - held.hidden).abs()
+    for number in range(2):
+        one, size = rest[number], held.hidden[number].abs()
+        squares = (one.square().sum() / size.square().sum()).sqrt()
+        magnitudes = one.sum() / size.sum()
+        assert abs(squares - magnitudes) > 1e-3, "else this could not tell one from the other"
+        torch.testing.assert_close(held.residual(image)[number], (squares + magnitudes) / 2)
