@@ -5,7 +5,7 @@ import torch
 
 from somamba.data.simulation.scanner import varied_coils
 from somamba.models.cg_sense import CGSense
-from somamba.models.refined import Refined, RefinementConfig
+from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import equispaced
 
@@ -99,3 +99,16 @@ def test_a_scan_without_gaps_stays_as_the_network_has_it(columns):
     refined = Refined(CGSense())
     assert torch.equal(refined(full(truth), full), CGSense()(full(truth), full))
     assert refined.used is None
+
+
+def test_strengths_that_were_chosen_before_are_used_and_a_large_weight_keeps_the_networks_image():
+    y, A, truth = scan()
+    refined = Refined(CGSense())
+    one = torch.ones(1, 1, 1, 1)
+    refined.fixed = Strengths(one.to(torch.complex64), 1000 * one, 0 * one)
+    assert error(refined(y, A), CGSense()(y, A)) < 0.01
+    assert refined.used is refined.fixed
+    # A small weight lets the measurements and the sparsity decide instead.
+    refined.fixed = Strengths(one.to(torch.complex64), 0 * one, 0.02 * one)
+    assert error(refined(y, A), CGSense()(y, A)) > 0.05
+    assert error(refined(y, A), truth) < 1
