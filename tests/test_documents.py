@@ -236,6 +236,18 @@ def test_the_wheel_carries_no_journal():
     assert not [name for name in files if name.endswith(".jsonl")]
 
 
+def test_a_release_has_one_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    said = {
+        "CITATION.cff": rf"^version: {version}$",
+        "recipe/recipe.yaml": rf'^  version: "{version}"$',
+        "CHANGELOG.md": rf"^## \[{version}\] - \d{{4}}-\d\d-\d\d$",
+    }
+    for name, pattern in said.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(pattern.replace(".", r"\."), text, re.MULTILINE), name
+
+
 def test_contributing_states_the_layers_that_are_checked():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
