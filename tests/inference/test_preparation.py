@@ -131,7 +131,7 @@ def many_coils(coils, **options):
 
 
 def test_many_coils_are_compressed_and_few_are_not():
-    scan, prepared = many_coils(20)
+    scan, prepared = many_coils(64)
     assert prepared.measured.kspace.shape[0] == prepared.measured.maps.shape[0] == 12
     assert prepared.full.shape[0] == 12
     assert prepared.energy > 0.999
@@ -166,7 +166,7 @@ def test_the_last_step_follows_networks_for_raw_scans_and_its_strengths_are_reco
     trained = tiny(tmp_path)
     scan = raw_scan_of(columns(coil_kspace(), 2, 8), axes=("coils", "y", "x"))
     made = reconstruct(scan, trained)
-    assert set(made.provenance["refinement"]) == {"weight", "sparsity"}
+    assert set(made.provenance["refinement"]) == {"turn", "weight", "sparsity"}
     plain = reconstruct(scan, trained, RecoveryOptions(refine=False))
     assert plain.provenance["refinement"] is None
     assert reconstruct(scan, ZERO_FILLED).provenance["refinement"] is None
