@@ -147,3 +147,10 @@ def test_readouts_are_refused_with_the_command_that_makes_images(tmp_path):
     write_mrd(tmp_path / "scan.h5", lines_of(kspace), kspace.shape[-2:])
     with pytest.raises(DataError, match="somamba reconstruct FOLDER -o IMAGES --weights zero_filled"):
         READER.open_case(READER.find(tmp_path).entries[0])
+
+
+def test_the_parts_of_named_subjects_never_change():
+    """Splits are part of every result: they must be the same in every version."""
+    roles = {name: role_of(name) for name in (f"sub-{number:02d}" for number in range(40))}
+    assert [name for name in roles if roles[name] == "val"] == ["sub-01", "sub-08", "sub-17", "sub-19", "sub-20"]
+    assert [name for name in roles if roles[name] == "test"] == ["sub-12", "sub-24", "sub-38"]
