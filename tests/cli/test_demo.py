@@ -29,10 +29,10 @@ def test_the_sample_is_the_scan_it_was_made_from(shared_data):
 
 
 def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsys):
-    demo.main(["-o", str(tmp_path / "out")])
+    demo.main(["-o", str(tmp_path / "out"), "--adapt", "1"])
     text = capsys.readouterr().out
     assert "56 of 224 columns" in text
-    assert all(name in text for name in ("Zero-Filling", "CG-SENSE", "SO-Mamba"))
+    assert all(name in text for name in ("Zero-Filling", "CG-SENSE", "SO-Mamba", "SO-Mamba, adapted"))
     assert str(tmp_path / "out" / "demo.html") in text
     assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
 

@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -161,6 +162,15 @@ def image_size(text: str) -> tuple[int, int]:
     if not (min(size) >= 1 and max(size) <= MOST_PIXELS):
         raise argparse.ArgumentTypeError(f"{text!r} is not a size; both numbers must be from 1 to {MOST_PIXELS}")
     return size
+
+
+def adaptation_steps(text: str) -> int:
+    """The steps of an adaptation; 0 stands for auto."""
+    if text == "auto":
+        return 0
+    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither auto nor a number of steps, such as 40")
+    return int(text)
 
 
 def whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:

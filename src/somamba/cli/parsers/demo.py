@@ -2,15 +2,24 @@
 
 from pathlib import Path
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, own_output_file, threads
+from somamba.cli.arguments import (
+    CommandParser,
+    acceleration,
+    adaptation_steps,
+    command_parser,
+    output_folder,
+    own_output_file,
+    threads,
+)
 from somamba.cli.declared import WEIGHTS
 
 DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
 result with the whole scan.
 
 Columns of k-space are left out as by `somamba reconstruct --acceleration`, coil maps are estimated from what is left,
-and every method gets the same samples and maps. Writes demo.png (extra: report) and demo.html, a page to flip between
-the images, their errors and spectra.
+and every method gets the same samples and maps. At last a copy of the network is adapted to the scan by its own
+samples, in a minute or two. Writes demo.png (extra: report) and demo.html, a page to flip between the images, their
+errors and spectra.
 
 examples:
   somamba demo
@@ -25,6 +34,13 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--weights", default=WEIGHTS, help="by name, or the folder of a checkpoint (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--adapt",
+        type=adaptation_steps,
+        metavar="STEPS",
+        default="auto",
+        help="how long the network is adapted to the scan for the last image: auto, or a number of steps",
     )
     parser.add_argument("-o", "--output", type=_folder, default="demo", help="folder (default: demo)")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")

@@ -3,7 +3,17 @@
 import re
 from argparse import ArgumentTypeError
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, output_folder, path, seed, threads, whole
+from somamba.cli.arguments import (
+    CommandParser,
+    acceleration,
+    adaptation_steps,
+    command_parser,
+    output_folder,
+    path,
+    seed,
+    threads,
+    whole,
+)
 from somamba.cli.declared import ENGINES, MASKS, MOST_COILS, WEIGHTS, WRITERS
 from somamba.cli.parsers.inspect import add_choices
 
@@ -64,7 +74,7 @@ def parser() -> CommandParser:
     )
     parser.add_argument(
         "--adapt",
-        type=_adapt,
+        type=adaptation_steps,
         metavar="STEPS",
         help="adapt a copy of the network to each scan's own samples first: auto, or a number of steps",
     )
@@ -79,15 +89,6 @@ def parser() -> CommandParser:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     return parser
-
-
-def _adapt(text: str) -> int:
-    """Steps; 0 stands for auto."""
-    if text == "auto":
-        return 0
-    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
-        raise ArgumentTypeError(f"{text!r} is neither auto nor a number of steps, such as 40")
-    return int(text)
 
 
 def _shard(text: str) -> tuple[int, int]:
