@@ -51,6 +51,9 @@ WORKING = {
     ("compare",): ("scores.csv", "other.csv"),
     ("completion",): ("bash",),
     ("report",): ("scores.csv", "-o", "made.html"),
+    ("weights", "verify"): ("brain_raw",),
+    ("weights", "show"): ("brain_raw",),
+    ("weights", "export"): ("brain_raw", "exported"),
 }
 """Arguments with which each command works, in the folder that `place` makes."""
 
@@ -94,6 +97,8 @@ def place(tmp_path_factory):
         "data": to_plain(DataConfig(path="acdc", cache="cache", size=(16, 16))),
         "optimiser": {"warmup_epochs": 0.5},
         "epochs": 1,
+        # One slice cannot be shared, so a dry run starts no further processes.
+        "batch_size": 1,
         "machine": {"device": "cpu", "threads": 1},
     }
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))

@@ -184,3 +184,15 @@ def test_an_address_without_a_cluster_is_said(address, ray, monkeypatch, tmp_pat
     jobs = plan(scans(tmp_path, 1), tmp_path / "out")
     with pytest.raises(BackendError, match="Start one with 'ray start --head'"):
         next(spread(jobs, WorkerFactory(request=ReconstructionRequest()), silent))
+
+
+def test_a_cluster_that_starts_too_slowly_is_said(ray, monkeypatch, tmp_path):
+    def too_slow(**_settings):
+        raise Exception("The current node timed out during startup.")  # Ray raises this very class.
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", too_slow)
+    jobs = plan(scans(tmp_path, 1), tmp_path / "out")
+    with pytest.raises(BackendError, match="timed out during startup"):
+        next(spread(jobs, WorkerFactory(request=ReconstructionRequest()), silent))

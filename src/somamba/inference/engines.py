@@ -71,7 +71,7 @@ def _connected(ray: ModuleType) -> Iterator[None]:
     try:
         _knock(os.environ.get("RAY_ADDRESS", ""))
         ray.init(include_dashboard=False, log_to_driver=False, logging_level=logging.WARNING)
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # Ray raises the bare class if its own processes start too slowly.
         reason = str(error).strip().splitlines()[0]
         raise BackendError(
             f"There is no way to a Ray cluster ({reason}). Start one with 'ray start --head' and name it in "
