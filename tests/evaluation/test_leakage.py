@@ -250,6 +250,7 @@ def slices(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model():
+    torch.manual_seed(0)
     return perturb(SOMamba(SMALL)).eval()
 
 

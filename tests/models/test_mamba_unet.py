@@ -89,7 +89,7 @@ def test_paths_are_dropped_in_training_only():
         ({"depths": ()}, "at least one level"),
         ({"depths": (2, 0)}, "each with a block or more"),
         ({"channels": 5}, "choose an even number"),
-        ({"drop_path": 1.0}, "must lie between 0 and 1"),
+        ({"drop_path": 1.0}, "drop_path=1.0 is no probability to train with; choose 0 to below 1"),
     ],
 )
 def test_what_cannot_be_built_is_refused_in_words(changes, message):

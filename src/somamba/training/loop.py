@@ -89,7 +89,7 @@ def build_model(recipe: Recipe) -> Reconstructor:
         model = MODELS[recipe.model].build(recipe.network)
     if not model.parameter_count:
         raise ConfigError(f"model={recipe.model!r} has nothing to learn.")
-    if recipe.machine.compile:
+    if recipe.machine.compile_units:
         for part in model.parts_to_compile():
             part.compile()
     return model

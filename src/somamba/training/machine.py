@@ -27,7 +27,7 @@ class Machine:
     """A checkpoint at least this often, also in the middle of an epoch."""
     max_minutes: float | None = None
     """Stop after so many minutes of this session, with a checkpoint to resume from."""
-    compile: bool = False
+    compile_units: bool = False
     """Run the units of a network through ``torch.compile``; the first step then takes minutes. Meant for CUDA."""
 
     def __post_init__(self) -> None:

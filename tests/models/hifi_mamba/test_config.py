@@ -23,7 +23,7 @@ def test_the_release_splits_with_its_own_filter():
         ({"variant": "release", "split": "avgpool"}, "Leave split out, or choose variant='paper'"),
         ({"groups": 0}, "groups=0 cannot be built"),
         ({"channels": 7}, "two streams"),
-        ({"dropout": -0.1}, "dropout=-0.1 must lie between 0 and 1"),
+        ({"dropout": -0.1}, "dropout=-0.1 is no probability to train with; choose 0 to below 1"),
     ],
 )
 def test_what_cannot_be_built_is_refused_in_words(changes, message):
