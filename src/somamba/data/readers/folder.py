@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
@@ -28,8 +27,6 @@ from somamba.data.readers.fastmri import read_kspace
 from somamba.data.readers.folders import stem
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, Volume, inspect, read
-from somamba.physics.coils import root_sum_of_squares
-from somamba.physics.fourier import ifft2c
 
 ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5", ".mrd")
 HDF5 = (".h5", ".hdf5")
@@ -197,6 +194,12 @@ def _summed(info: FileInfo) -> Volume:
         )
 
     def images(start: int, stop: int) -> NDArray[np.float32]:
+        # `somamba data --help` lists the datasets, and must not wait for torch.
+        import torch
+
+        from somamba.physics.coils import root_sum_of_squares
+        from somamba.physics.fourier import ifft2c
+
         kspace = torch.from_numpy(read_kspace(info.path, start, stop))
         return root_sum_of_squares(ifft2c(kspace))[:, 0].numpy()
 
