@@ -51,7 +51,7 @@ class Batch:
         return len(self.case_ids)
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same batch on another device; no GPU is waited for."""
+        """Return the same batch on another device, without waiting for a GPU."""
         moved: dict[str, Any] = {name: send(getattr(self, name), device) for name in ("y", "mask", "target", "scale")}
         return replace(self, A=self.A.to(device), **moved)
 
