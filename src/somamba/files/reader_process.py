@@ -36,7 +36,7 @@ from somamba.files.limits import PRIVATE_BYTES, READ_BYTES, RefusedError, cpu_se
 from somamba.files.nifti import inspect_nifti, read_nifti
 from somamba.files.npy import Allocate, inspect_npy, read_npy
 from somamba.files.npz import inspect_npz, read_npz
-from somamba.files.shared_memory import map_array
+from somamba.files.sandbox import map_array
 from somamba.regular_files import check_regular
 
 COMPLAINT_BYTES = 1 << 20

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from somamba.errors import DataError
 from somamba.files.reading import Volume, inspect, read
 from somamba.inference.raw.arrays import LARGEST, Stored, raw_scan_from
-from somamba.inference.raw.axes import Choices
+from somamba.inference.raw.layout import Choices
 from somamba.inference.raw.raw_scan import RawScan
 
 

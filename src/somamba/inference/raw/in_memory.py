@@ -11,7 +11,7 @@ from torch import Tensor
 
 from somamba.errors import ConfigError, DataError, InputError
 from somamba.inference.raw.arrays import StoredArray, open_array, single_precision
-from somamba.inference.raw.axes import Choices
+from somamba.inference.raw.layout import Choices
 from somamba.inference.raw.noise import noise_of_scan, whitening_matrix
 from somamba.inference.raw.raw_scan import Noise, RawScan
 

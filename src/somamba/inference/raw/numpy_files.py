@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, inspect, read
 from somamba.inference.raw.arrays import StoredArray, open_array, stored_array
-from somamba.inference.raw.axes import Choices
+from somamba.inference.raw.layout import Choices
 from somamba.inference.raw.raw_scan import RawScan
 
 MAPS_KEYS = ("sens_maps", "sensitivity_maps", "sensitivity_map", "coil_maps", "csm", "smaps", "maps")
