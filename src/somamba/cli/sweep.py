@@ -17,11 +17,11 @@ from somamba.results.journal import Event
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import announced_size
 from somamba.training.display import duration
-from somamba.training.grid import Grid, read_grid
-from somamba.training.run_status import Run, run_status
-from somamba.training.summary import keep_summary, summary_table
-from somamba.training.sweep import Ending, Watcher, prepare_runs, sweep
-from somamba.training.sweep_display import SweepTable, live_sweep_display, plain_sweep_display
+from somamba.training.sweep.display import SweepTable, live_sweep_display, plain_sweep_display
+from somamba.training.sweep.grid import Grid, read_grid
+from somamba.training.sweep.run_status import Run, run_status
+from somamba.training.sweep.summary import keep_summary, summary_table
+from somamba.training.sweep.sweep import Ending, Watcher, prepare_runs, sweep
 
 # What a machine decides and a result does not: left out of the command that a summary names.
 LOCAL = ("--data.path", "--data.cache", "--machine.")

@@ -22,12 +22,12 @@ from somamba.report.names import counted
 from somamba.results.journal import Event
 from somamba.runtime.launch import launch, processes_for
 from somamba.runtime.processes import announced_rank, announced_size
-from somamba.training.anneal import annealed_folder, begin_annealing
 from somamba.training.display import duration, live_display, plain_display
 from somamba.training.loop import Outcome, fit
 from somamba.training.plan import make_plan
 from somamba.training.preview import Preview, preview
 from somamba.training.recipe import Recipe, asked_model, read_recipe, recipe_parser
+from somamba.training.run.anneal import annealed_folder, begin_annealing
 
 RESUMABLE = 75
 """Exit code of a run that met its time limit and can be resumed: EX_TEMPFAIL, "try again"."""

@@ -71,8 +71,6 @@ def test_axes_must_be_named_once_each(axes):
         Choices(axes=axes)
 
 
-
-
 def images(height, width):
     return ifft2c(torch.from_numpy(coil_kspace(3, height, width))).numpy()
 

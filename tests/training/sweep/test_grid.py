@@ -8,7 +8,7 @@ import yaml
 from somamba.errors import ConfigError
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.report.names import METHODS as PAPER
-from somamba.training.grid import read_grid
+from somamba.training.sweep.grid import read_grid
 from training.test_recipe import FILES, SHIPPED
 
 GRIDS = [path for path in FILES if path not in SHIPPED]

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from somamba.errors import InputError
 from somamba.results.scores import read_scores
-from somamba.training.run_status import run_status
-from somamba.training.summary import keep_summary, summarise, summary_table
-from somamba.training.sweep import prepare_runs, sweep
+from somamba.training.sweep.run_status import run_status
+from somamba.training.sweep.summary import keep_summary, summarise, summary_table
+from somamba.training.sweep.sweep import prepare_runs, sweep
 from training.small_grid import small_grid
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from somamba.errors import StorageError
-from somamba.training.journal import Journal, read_journal
+from somamba.training.run.journal import Journal, read_journal
 
 
 def test_events_are_on_disk_as_soon_as_they_are_written(tmp_path):

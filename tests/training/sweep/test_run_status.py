@@ -8,7 +8,7 @@ import pytest
 from somamba.errors import ConfigError
 from somamba.results.journal import read_journal
 from somamba.training.loop import fit
-from somamba.training.run_status import Run, RunStatus, run_status
+from somamba.training.sweep.run_status import Run, RunStatus, run_status
 from training.tiny import small_network, tiny_recipe
 
 

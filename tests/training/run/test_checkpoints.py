@@ -6,8 +6,8 @@ from torch import nn
 
 from somamba.errors import InputError
 from somamba.inference.checkpoint import Checkpoint, TrainingState, save_checkpoint
-from somamba.training.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run
 from somamba.training.recipe import recorded
+from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run
 from training.tiny import tiny_recipe
 
 

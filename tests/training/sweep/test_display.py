@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from somamba.training.run_status import Run
-from somamba.training.sweep_display import SweepTable, live_sweep_display, plain_sweep_display
+from somamba.training.sweep.display import SweepTable, live_sweep_display, plain_sweep_display
+from somamba.training.sweep.run_status import Run
 from training.test_display import START, STEPS, VALIDATION
 from training.tiny import tiny_recipe
 

@@ -12,9 +12,9 @@ from rich.table import Column, Table
 
 from somamba.results.journal import Event
 from somamba.training.display import RunProgress, duration, plain_display
-from somamba.training.journal import Listener
-from somamba.training.run_status import Run, RunStatus, State, run_status
-from somamba.training.sweep import Watcher
+from somamba.training.run.journal import Listener
+from somamba.training.sweep.run_status import Run, RunStatus, State, run_status
+from somamba.training.sweep.sweep import Watcher
 
 OF_A_RUN = ("start", "step", "validation", "stop")
 COLOURS = {"training": "bold", "measuring": "bold", "finished": "green", "failed": "red", "stopped": "yellow"}

@@ -20,11 +20,11 @@ from somamba.inference.trained import open_model
 from somamba.results.journal import Event
 from somamba.results.scores import write_scores
 from somamba.runtime.processes import joined
-from somamba.training.grid import Grid
 from somamba.training.loop import build_model, fit
 from somamba.training.recipe import Recipe
-from somamba.training.run_status import Run, State, run_status
 from somamba.training.stop import StopRequest
+from somamba.training.sweep.grid import Grid
+from somamba.training.sweep.run_status import Run, State, run_status
 
 Watcher = Callable[[str, Event], None]
 """Hears, with the name of the run, the events of its journal and those of the sweep: ``state`` and ``measured``."""

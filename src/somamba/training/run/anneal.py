@@ -24,8 +24,8 @@ from somamba.inference.checkpoint import (
 from somamba.results.journal import JOURNAL
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import announced_rank
-from somamba.training.checkpoints import progress_of
 from somamba.training.recipe import Anneal, Recipe, differences, recipe_from_plain, recorded
+from somamba.training.run.checkpoints import progress_of
 
 ATTEMPTS, PAUSE = 10, 0.5
 """A checkpoint that is just being replaced cannot be read; so many attempts are made, so many seconds apart."""

@@ -10,7 +10,7 @@ from somamba.errors import InputError
 from somamba.results.scores import METRICS, average, read_scores
 from somamba.results.sweep import SweepRecord, write_sweep
 from somamba.training.display import duration
-from somamba.training.run_status import Run, run_status
+from somamba.training.sweep.run_status import Run, run_status
 
 
 def summarise(run: Run, command: str) -> SweepRecord:

@@ -11,9 +11,9 @@ from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.trained import open_model
 from somamba.results.journal import read_journal
 from somamba.results.scores import read_scores, spread
-from somamba.training import sweep as module
-from somamba.training.run_status import run_status
-from somamba.training.sweep import prepare_runs, sweep
+from somamba.training.sweep import sweep as module
+from somamba.training.sweep.run_status import run_status
+from somamba.training.sweep.sweep import prepare_runs, sweep
 from training.small_grid import RUNS, small_grid
 
 
