@@ -38,8 +38,8 @@ from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import recover_slice
 from somamba.inference.recovery import Method
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_weights
 from somamba.models.cg_sense import CGSense, CGSenseConfig
 from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.refined import Refined

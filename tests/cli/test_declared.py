@@ -6,7 +6,7 @@ from somamba.data.terms import TERMS
 from somamba.evaluation.gallery import CASES
 from somamba.evaluation.leakage import CUTOFFS
 from somamba.inference.engines import ENGINES
-from somamba.inference.trained import DEFAULT
+from somamba.inference.weights.trained import DEFAULT
 from somamba.inference.writers.writing import FORMATS
 from somamba.models.zoo import MODELS
 from somamba.physics.compression import MOST_COILS

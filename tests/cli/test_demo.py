@@ -6,8 +6,8 @@ import torch
 from somamba.cli import demo
 from somamba.errors import InputError, UsageError
 from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.trained import DEFAULT, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import DEFAULT, open_weights
 
 pytest.importorskip("matplotlib")
 

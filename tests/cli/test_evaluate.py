@@ -11,7 +11,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.zoo import MODELS
 from somamba.results.gallery import read_gallery
 from somamba.results.record import flat

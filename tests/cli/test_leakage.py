@@ -10,7 +10,7 @@ from somamba.cli import leakage
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
 from somamba.results.leakage import by_cutoff, read_leakage

@@ -10,7 +10,7 @@ from inference.raw.made import coil_kspace, columns, picture, write_fastmri
 from somamba.cli import reconstruct
 from somamba.cli.main import main as somamba
 from somamba.errors import ConfigError, DataError
-from somamba.inference.trained import DEFAULT, open_weights
+from somamba.inference.weights.trained import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance
 
 PLAIN = ("--weights", "zero_filled", "--device", "cpu")

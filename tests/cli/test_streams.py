@@ -8,7 +8,7 @@ import torch
 from somamba.cli.main import main
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.zoo import MODELS
 from somamba.results.streams import read_streams
 from somamba.settings import to_plain

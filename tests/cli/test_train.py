@@ -13,7 +13,7 @@ from somamba.cli import evaluate, table, train
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError, UnknownNameError
-from somamba.inference.checkpoint import read_checkpoint
+from somamba.inference.weights.checkpoint import read_checkpoint
 from somamba.results.journal import read_journal
 from training.tiny import write_data
 

@@ -9,8 +9,8 @@ import yaml
 
 from inference.checkpoints import save_tiny
 from somamba.cli.main import main
-from somamba.inference.checkpoint import Checkpoint, TrainingState, read_checkpoint, save_checkpoint
-from somamba.inference.trained import FOLDER, open_weights
+from somamba.inference.weights.checkpoint import Checkpoint, TrainingState, read_checkpoint, save_checkpoint
+from somamba.inference.weights.trained import FOLDER, open_weights
 
 CARD = (FOLDER / "brain_raw" / "README.md").read_text(encoding="utf-8")
 

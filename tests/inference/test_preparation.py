@@ -16,8 +16,8 @@ from somamba.inference.preparation import Preparation, RecoveryOptions, estimate
 from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct, recover_slice
-from somamba.inference.trained import open_model, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_model, open_weights
 from somamba.physics.fourier import fft2c, ifft2c
 
 ZERO_FILLED = open_model("zero_filled")

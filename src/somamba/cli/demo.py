@@ -17,8 +17,8 @@ from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import Trained, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained, open_weights
 from somamba.physics.coils import root_sum_of_squares
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name

@@ -10,7 +10,7 @@ from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
 from somamba.evaluation.gallery import GalleryRequest
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
-from somamba.inference.trained import Trained, open_model
+from somamba.inference.weights.trained import Trained, open_model
 from somamba.report.names import CHOSEN, counted
 from somamba.results.record import flat
 from somamba.results.scores import write_scores

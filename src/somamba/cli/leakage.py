@@ -6,7 +6,7 @@ from somamba.cli.parsers.leakage import parser
 from somamba.cli.progress import told_progress
 from somamba.data.slices import SliceDataset
 from somamba.evaluation.leakage import CaseLeakage, LeakageConfig, leakage_records, measure_leakage
-from somamba.inference.trained import Trained, open_model
+from somamba.inference.weights.trained import Trained, open_model
 from somamba.report.names import counted
 from somamba.results.leakage import LeakageRecord, by_cutoff, by_unit, write_leakage
 from somamba.runtime.device import use_threads

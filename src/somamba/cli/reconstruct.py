@@ -18,8 +18,8 @@ from somamba.inference.engines import ENGINES
 from somamba.inference.jobs import JobOutcome, ReconstructionRequest, WorkerFactory
 from somamba.inference.plan import Job, plan, shard
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.trained import Trained, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained, open_weights
 
 RESULT = {"done": "done", "there": "was there", "failed": "failed"}
 

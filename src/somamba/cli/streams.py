@@ -8,7 +8,7 @@ from somamba.cli.parsers.streams import parser
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.streams import record
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
 from somamba.report.names import counted
 from somamba.results.streams import write_streams
 from somamba.runtime.device import use_threads

@@ -8,8 +8,8 @@ from rich.table import Table
 from somamba.cli.output import complain, make_console, say, say_json
 from somamba.cli.parsers.weights import parser
 from somamba.errors import InputError
-from somamba.inference.cards import read_card
-from somamba.inference.released import (
+from somamba.inference.weights.cards import read_card
+from somamba.inference.weights.released import (
     Facts,
     describe_weights,
     export_weights,
@@ -17,7 +17,7 @@ from somamba.inference.released import (
     verify_weights,
     weights_folder,
 )
-from somamba.inference.trained import bundled_weights
+from somamba.inference.weights.trained import bundled_weights
 
 
 def main(arguments: list[str]) -> None:

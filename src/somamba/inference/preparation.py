@@ -24,8 +24,8 @@ from somamba.inference.raw.noise import whitened
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.raw.sampling import SliceSampling, find_sampling
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
-from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained
 from somamba.physics.coils import calibration_region, espirit_sets
 from somamba.physics.compression import MOST_COILS, compress, compression_matrix
 from somamba.physics.fourier import ifft2c

@@ -19,7 +19,7 @@ from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
+from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.physics.compression import MOST_COILS
 from somamba.runtime.device import find_device
 

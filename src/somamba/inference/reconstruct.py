@@ -19,7 +19,7 @@ from somamba.inference.raw.noise import NOTE
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense

@@ -18,7 +18,7 @@ import torch
 from somamba.data.slices import SliceDataset, open_slices, open_validation
 from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import has_checkpoint
+from somamba.inference.weights.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS

@@ -9,7 +9,7 @@ from inference.raw.made import acquisition, coil_kspace, columns, lines_of, nois
 from somamba.errors import DataError
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
 from somamba.inference.writers.writing import write
 from somamba.physics.coils import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c

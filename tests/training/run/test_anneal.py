@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import read_checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import read_checkpoint, save_checkpoint
 from somamba.results.journal import read_journal
 from somamba.training.plan import make_plan
 from somamba.training.run.anneal import annealed_folder, begin_annealing

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from somamba.errors import InputError
-from somamba.inference.checkpoint import Checkpoint, TrainingState, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, TrainingState, save_checkpoint
 from somamba.training.recipe import recorded
 from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run
 from training.tiny import tiny_recipe

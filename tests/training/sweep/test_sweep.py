@@ -7,8 +7,8 @@ import pytest
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import read_checkpoint
-from somamba.inference.trained import open_model
+from somamba.inference.weights.checkpoint import read_checkpoint
+from somamba.inference.weights.trained import open_model
 from somamba.results.journal import read_journal
 from somamba.results.scores import read_scores, spread
 from somamba.training.sweep import sweep as module

@@ -12,7 +12,7 @@ from typing import Any
 
 from somamba.durable import replace_file
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import (
+from somamba.inference.weights.checkpoint import (
     Checkpoint,
     TrainingState,
     has_checkpoint,

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import (
+from somamba.inference.weights.checkpoint import (
     Checkpoint,
     TrainingState,
     load_weights,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from somamba.errors import ConfigError
-from somamba.inference.checkpoint import has_checkpoint, read_config
+from somamba.inference.weights.checkpoint import has_checkpoint, read_config
 from somamba.results.journal import JOURNAL, read_journal
 from somamba.training.recipe import Recipe, differences
 

@@ -16,7 +16,7 @@ from somamba.data.catalog import split_entries
 from somamba.durable import replace_file
 from somamba.errors import ConfigError, SomambaError, StorageError
 from somamba.evaluation.spec import EvaluationSpec, run_evaluation
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
 from somamba.results.journal import Event
 from somamba.results.scores import write_scores
 from somamba.runtime.processes import joined

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from somamba.durable import current, replace_folder
 from somamba.errors import InputError
-from somamba.inference.cards import check_card, read_card
-from somamba.inference.checkpoint import (
+from somamba.inference.weights.cards import check_card, read_card
+from somamba.inference.weights.checkpoint import (
     HUB_CONFIG,
     PREFIX,
     WEIGHTS,
@@ -16,8 +16,8 @@ from somamba.inference.checkpoint import (
     read_config,
     released_files,
 )
-from somamba.inference.hub import fetch, hub_cache
-from somamba.inference.trained import FOLDER, Trained, bundled_weights, open_model
+from somamba.inference.weights.hub import fetch, hub_cache
+from somamba.inference.weights.trained import FOLDER, Trained, bundled_weights, open_model
 from somamba.registry import did_you_mean
 from somamba.regular_files import read_regular
 

@@ -9,8 +9,8 @@ import torch
 
 from inference.checkpoints import save_tiny
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
-from somamba.inference.trained import DEFAULT, bundled_weights, open_model, open_weights
+from somamba.inference.weights.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
+from somamba.inference.weights.trained import DEFAULT, bundled_weights, open_model, open_weights
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 

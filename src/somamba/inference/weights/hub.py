@@ -24,7 +24,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from somamba.data.cache import user_cache
 from somamba.durable import current, replace_folder
 from somamba.errors import InputError
-from somamba.inference.checkpoint import PREFIX, SUMS, TENSORS, WEIGHTS, has_checkpoint, named_in_sums
+from somamba.inference.weights.checkpoint import PREFIX, SUMS, TENSORS, WEIGHTS, has_checkpoint, named_in_sums
 from somamba.regular_files import read_regular
 
 ENDPOINT, OFFLINE = "HF_ENDPOINT", "HF_HUB_OFFLINE"

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from somamba.bounded_yaml import load_yaml
 from somamba.durable import current, replace_file, replace_folder
 from somamba.errors import InputError, StorageError
-from somamba.inference.tensor_file import DeclaredTensor, declared_tensors
+from somamba.inference.weights.tensor_file import DeclaredTensor, declared_tensors
 from somamba.regular_files import read_regular
 
 WEIGHTS, CONFIG, SUMS = "model.safetensors", "config.yaml", "SHA256SUMS"
@@ -42,7 +42,7 @@ RELEASED = (CARD, HUB_CONFIG, JOURNAL)
 MOST_BYTES = {CONFIG: 1 << 18, VALUES: 1 << 24, CARD: 1 << 24, HUB_CONFIG: 1 << 20, JOURNAL: 1 << 30}
 """Most bytes of a file that is read; those of tensors declare theirs."""
 PREFIX = "hf:"
-"""How the address of weights on a model hub begins (`somamba.inference.hub`)."""
+"""How the address of weights on a model hub begins (`somamba.inference.weights.hub`)."""
 LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z.]+)")
 TABLES = ("recipe", "validation", "code", "data", "hardware", "started_from", "annealed_from")
 """Entries of config.yaml that are tables; ``recipe`` holds more of them."""

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from somamba.errors import InputError, StorageError
-from somamba.inference.checkpoint import (
+from somamba.inference.weights.checkpoint import (
     Checkpoint,
     TrainingState,
     has_checkpoint,

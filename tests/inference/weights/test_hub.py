@@ -11,10 +11,10 @@ import pytest
 import somamba
 from inference.checkpoints import save_tiny
 from somamba.errors import InputError
-from somamba.inference import hub
-from somamba.inference.hub import checked_url, fetch, parse_address
-from somamba.inference.released import fetched_weights
-from somamba.inference.trained import open_model
+from somamba.inference.weights import hub
+from somamba.inference.weights.hub import checked_url, fetch, parse_address
+from somamba.inference.weights.released import fetched_weights
+from somamba.inference.weights.trained import open_model
 
 SOURCE = "hf:lab/knee"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

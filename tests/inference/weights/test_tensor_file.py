@@ -8,7 +8,7 @@ import safetensors.torch
 import torch
 
 from somamba.errors import InputError
-from somamba.inference.tensor_file import WIDTHS, declared_tensors
+from somamba.inference.weights.tensor_file import WIDTHS, declared_tensors
 
 TYPES = (torch.float64, torch.int64, torch.float32, torch.int32, torch.float16, torch.bfloat16, torch.int16)
 TENSORS = {str(kind): torch.zeros(2, 3).to(kind) for kind in (*TYPES, torch.int8, torch.uint8, torch.bool)}

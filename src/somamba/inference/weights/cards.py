@@ -10,7 +10,7 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.bounded_yaml import load_yaml
 from somamba.errors import InputError
-from somamba.inference.checkpoint import CARD
+from somamba.inference.weights.checkpoint import CARD
 from somamba.regular_files import read_regular
 
 MOST_BYTES = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any
 
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
-from somamba.inference.checkpoint import (
+from somamba.inference.weights.checkpoint import (
     PREFIX,
     Checkpoint,
     declared_weights,
@@ -18,14 +18,14 @@ from somamba.inference.checkpoint import (
     save_checkpoint,
     weights_digest,
 )
-from somamba.inference.tensor_file import DeclaredTensor
+from somamba.inference.weights.tensor_file import DeclaredTensor
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import NetworkSizeError, at_most
 from somamba.models.zoo import MODELS, Entry
 from somamba.registry import did_you_mean
 from somamba.settings import from_plain
 
-FOLDER = Path(__file__).parents[1] / "bundled_weights"
+FOLDER = Path(__file__).parents[2] / "bundled_weights"
 DEFAULT = "brain_raw"
 """The weights that ``somamba reconstruct`` takes by default."""
 
@@ -147,7 +147,7 @@ def open_model(source: str) -> Trained:
 
 
 def _fetched(address: str) -> Path:
-    from somamba.inference.hub import fetch  # most weights are on this disk, and need nothing of HTTP
+    from somamba.inference.weights.hub import fetch  # most weights are on this disk, and need nothing of HTTP
 
     return fetch(address)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import InputError
-from somamba.inference.cards import FIELDS, check_card, read_card
-from somamba.inference.checkpoint import read_config
-from somamba.inference.trained import FOLDER
+from somamba.inference.weights.cards import FIELDS, check_card, read_card
+from somamba.inference.weights.checkpoint import read_config
+from somamba.inference.weights.trained import FOLDER
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RELEASED = sorted(path.parent for place in (FOLDER, ROOT / "weights") for path in place.glob("*/SHA256SUMS"))
 LICENCES = {"apache-2.0": "Apache-2.0", "cc-by-nc-sa-4.0": "CC BY-NC-SA 4.0"}
 
