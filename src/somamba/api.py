@@ -11,7 +11,7 @@ from somamba.errors import InputError
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.raw.in_memory import raw_scan_of
+from somamba.inference.raw.formats.in_memory import raw_scan_of
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruct import reconstruct as reconstruct_scan

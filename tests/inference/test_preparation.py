@@ -13,7 +13,7 @@ from inference.raw.made import coil_kspace, columns, picture
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference.preparation import Preparation, RecoveryOptions, estimated_maps, given_maps
-from somamba.inference.raw.in_memory import raw_scan_of
+from somamba.inference.raw.formats.in_memory import raw_scan_of
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct, recover_slice
 from somamba.inference.undersampling import Undersampling

@@ -6,7 +6,7 @@ import pytest
 
 from inference.raw.made import HEADER
 from somamba.errors import DataError
-from somamba.inference.raw.header import read_header
+from somamba.inference.raw.formats.mrd_header import read_header
 
 PATH = Path("a.h5")
 FIELDS = {

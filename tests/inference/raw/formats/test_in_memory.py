@@ -7,7 +7,7 @@ import torch
 from inference.raw.made import coil_kspace, columns, noise
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
-from somamba.inference.raw.in_memory import plain_array, raw_scan_of
+from somamba.inference.raw.formats.in_memory import plain_array, raw_scan_of
 from somamba.inference.raw.opening import open_raw_scan
 
 

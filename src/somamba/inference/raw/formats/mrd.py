@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from somamba.errors import DataError
 from somamba.files.limits import READ_BYTES
 from somamba.files.reading import FileInfo, Volume
-from somamba.inference.raw import lines as heads
+from somamba.inference.raw.formats import mrd_lines as heads
+from somamba.inference.raw.formats.mrd_header import Header, read_header
+from somamba.inference.raw.formats.mrd_lines import FRAME, Lines
 from somamba.inference.raw.geometry import stack_affine
-from somamba.inference.raw.header import Header, read_header
-from somamba.inference.raw.lines import FRAME, Lines
 from somamba.inference.raw.noise import noise_of_edges, noise_of_scan
 from somamba.inference.raw.raw_scan import Noise, RawScan, slice_with_signal
 from somamba.inference.raw.sampling import find_sampling

@@ -7,9 +7,9 @@ the readout is oversampled.
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo
 from somamba.inference.raw.arrays import MASK_NOTE, Stored, check_mask, maps_volume, raw_scan_from, stored_array
-from somamba.inference.raw.header import Header, read_header
+from somamba.inference.raw.formats.mrd_header import Header, read_header
+from somamba.inference.raw.formats.numpy_files import maps_within, read_mask, refuse_trajectories, unused_masks
 from somamba.inference.raw.layout import Choices
-from somamba.inference.raw.numpy_files import maps_within, read_mask, refuse_trajectories, unused_masks
 from somamba.inference.raw.raw_scan import RawScan
 
 AXES = {3: ("slices", "y", "x"), 4: ("slices", "coils", "y", "x")}
