@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from somamba.errors import DataError
-from somamba.files.ismrmrd_header import parse_header
+from somamba.files.formats.ismrmrd_header import parse_header
 from somamba.inference.raw.arrays import LARGEST
 
 

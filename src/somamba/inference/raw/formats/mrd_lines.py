@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
-from somamba.files.ismrmrd import COLUMNS
+from somamba.files.formats.ismrmrd import COLUMNS
 from somamba.files.reading import read
 
 NOISE, CALIBRATION, CALIBRATION_AND_IMAGING, REVERSE = 19, 20, 21, 22

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import DataError
-from somamba.files.ismrmrd_header import voxel_size
+from somamba.files.formats.ismrmrd_header import voxel_size
 
 HEADER = (
     "<h><encoding><reconSpace><matrixSize><x>320</x><y>160</y><z>1</z></matrixSize>"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from somamba.files.formats.npy import Allocate, Layout, read_rows
 from somamba.files.limits import RefusedError, check_array, n_bytes
-from somamba.files.npy import Allocate, Layout, read_rows
 from somamba.regular_files import check_regular, open_regular
 
 COMPLEX64 = np.dtype("<c8")

@@ -7,7 +7,7 @@ import pytest
 from inference.raw.made import acquisition, noise, write_mrd
 from somamba.errors import DataError
 from somamba.files import reading
-from somamba.files.ismrmrd import COLUMNS
+from somamba.files.formats.ismrmrd import COLUMNS
 
 
 @pytest.fixture

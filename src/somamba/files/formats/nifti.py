@@ -6,10 +6,10 @@ import numpy as np
 from nibabel.nifti1 import Nifti1Image
 from numpy.typing import NDArray
 
-from somamba.files.kept_open import KEPT, identity
+from somamba.files.formats.kept_open import KEPT, identity
+from somamba.files.formats.npy import PIECE_BYTES, Allocate
+from somamba.files.formats.texts import Texts
 from somamba.files.limits import RefusedError, check_array, check_rows, check_unpacking, n_bytes
-from somamba.files.npy import PIECE_BYTES, Allocate
-from somamba.files.texts import Texts
 from somamba.regular_files import check_regular
 
 COMMENT, OURS = 6, b'{"somamba": '

@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from somamba.files.formats.npy import Allocate
 from somamba.files.limits import READ_BYTES, RefusedError, check_rows
-from somamba.files.npy import Allocate
 
 NUMBERS_OF_A_HEAD = (
     *("number_of_samples", "active_channels", "discard_pre", "discard_post", "center_sample"),

@@ -5,9 +5,9 @@ import zipfile
 import zlib
 from typing import Any
 
-from somamba.files.kept_open import KEPT, identity
+from somamba.files.formats.kept_open import KEPT, identity
+from somamba.files.formats.npy import Allocate, Layout, read_layout, read_rows
 from somamba.files.limits import RefusedError, check_members, check_unpacking, n_bytes
-from somamba.files.npy import Allocate, Layout, read_layout, read_rows
 
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """What numpy writes. Other methods shrink zeros a hundred times more, and need much memory to unpack."""

@@ -7,7 +7,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from somamba.files.ismrmrd import declared_heads, is_acquisitions, read_heads, read_readouts
+from somamba.files.formats.ismrmrd import declared_heads, is_acquisitions, read_heads, read_readouts
+from somamba.files.formats.npy import Allocate
+from somamba.files.formats.texts import Texts
 from somamba.files.limits import (
     NUMBERS,
     READ_BYTES,
@@ -19,8 +21,6 @@ from somamba.files.limits import (
     check_unpacking,
     n_bytes,
 )
-from somamba.files.npy import Allocate
-from somamba.files.texts import Texts
 
 TEXTS = ("ismrmrd_header", "provenance")
 ATTRIBUTES = ("acquisition", "patient_id")

@@ -10,9 +10,9 @@ import numpy as np
 
 from somamba.errors import MissingExtraError
 from somamba.extras import require
+from somamba.files.formats.npy import Allocate
+from somamba.files.formats.texts import Texts
 from somamba.files.limits import READ_BYTES, RefusedError, check_array, check_rows, n_bytes
-from somamba.files.npy import Allocate
-from somamba.files.texts import Texts
 from somamba.regular_files import open_regular
 
 PREAMBLE, MAGIC = 128, b"DICM"
