@@ -10,8 +10,8 @@ from somamba.cli.output import make_console, say, say_json
 from somamba.cli.parsers.cost import parser
 from somamba.cli.progress import told_progress
 from somamba.errors import InputError
-from somamba.evaluation.cost import Cost, measure_cost
-from somamba.evaluation.efficiency import InferenceCost, measure_inference
+from somamba.evaluation.cost.counted import Cost, measure_cost
+from somamba.evaluation.cost.measured import InferenceCost, measure_inference
 from somamba.models.zoo import MODELS, build
 from somamba.report.render.markdown import markdown
 from somamba.report.tables.efficiency import check_scores, efficiency_table

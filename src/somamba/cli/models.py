@@ -5,7 +5,7 @@ from rich.table import Table
 
 from somamba.cli.output import make_console
 from somamba.cli.parsers.models import parser
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.zoo import MODELS, build
 
 MACS = ("modules", "all", "scan", "FFT")

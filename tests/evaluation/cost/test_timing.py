@@ -1,6 +1,6 @@
 """Tasks take turns, and the best of each counts."""
 
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.timing import alternate
 
 
 def test_tasks_run_in_turn_after_one_round_to_warm_up():

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from models.small import SMALL
-from somamba.evaluation.efficiency import awake, inference, measure_inference, random_measurement
-from somamba.evaluation.memory import CLEAR
+from somamba.evaluation.cost.measured import awake, inference, measure_inference, random_measurement
+from somamba.evaluation.cost.memory import CLEAR
 from somamba.models.so_mamba.model import SOMamba
 
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from models.small import SMALL
-from somamba.evaluation.cost import measure_cost, scan_macs
+from somamba.evaluation.cost.counted import measure_cost, scan_macs
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba

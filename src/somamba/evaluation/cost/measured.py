@@ -12,8 +12,8 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from somamba.evaluation.memory import added_megabytes, can_weigh, in_child
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.memory import added_megabytes, can_weigh, in_child
+from somamba.evaluation.cost.timing import alternate
 from somamba.models.base import Reconstructor
 from somamba.models.zoo import build
 from somamba.physics.encoding import encoding
@@ -96,6 +96,6 @@ def measure_inference(
         return run
 
     seconds = alternate({name: told(inference(awake(build(name)), size)) for name in names}, repeats)
-    code = "from somamba.evaluation.efficiency import memory_of; print(memory_of({!r}, {!r}))"
+    code = "from somamba.evaluation.cost.measured import memory_of; print(memory_of({!r}, {!r}))"
     weigh = {name: told(partial(in_child, code.format(name, size), torch.get_num_threads())) for name in names}
     return {name: InferenceCost(seconds[name], weigh[name]() if weighable else 0.0) for name in names}

@@ -5,10 +5,12 @@ import sys
 import pytest
 
 from somamba.errors import InputError
-from somamba.evaluation.memory import CLEAR, in_child
+from somamba.evaluation.cost.memory import CLEAR, in_child
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux") or not CLEAR.exists(), reason="needs /proc")
-ADDED = "from somamba.evaluation.memory import added_megabytes; print(added_megabytes(lambda: torch.ones({} << 18)))"
+ADDED = (
+    "from somamba.evaluation.cost.memory import added_megabytes; print(added_megabytes(lambda: torch.ones({} << 18)))"
+)
 
 
 def test_what_a_task_allocates_is_seen():
