@@ -12,7 +12,7 @@ from somamba.errors import ConfigError
 from somamba.evaluation.metrics import score
 from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.zoo import build
-from somamba.physics.coils import combine
+from somamba.physics.coils.maps import combine
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import random_columns

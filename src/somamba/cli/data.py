@@ -20,7 +20,7 @@ from somamba.data.simulation.seeds import Draw
 from somamba.durable import replace_file
 from somamba.errors import DataError, UsageError
 from somamba.evaluation.metrics import psnr
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.report.page.pixels import Numbers
 from somamba.report.strip import draw_strip
 

@@ -19,7 +19,7 @@ from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained, open_weights
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page

@@ -26,8 +26,8 @@ from somamba.inference.raw.sampling import SliceSampling, find_sampling
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained
-from somamba.physics.coils import calibration_region, espirit_sets
-from somamba.physics.compression import MOST_COILS, compress, compression_matrix
+from somamba.physics.coils.compression import MOST_COILS, compress, compression_matrix
+from somamba.physics.coils.maps import calibration_region, espirit_sets
 from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
 

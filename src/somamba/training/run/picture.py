@@ -19,7 +19,7 @@ from somamba.durable import replace_file
 from somamba.errors import StorageError
 from somamba.evaluation.evaluate import magnitude
 from somamba.evaluation.metrics import Scores
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.results.journal import PICTURE
 
 ERROR_GAIN = 5

@@ -6,7 +6,7 @@ import pytest
 from inference.raw.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError
 from somamba.inference.raw.opening import open_raw_scan
-from somamba.physics.coils import combine
+from somamba.physics.coils.maps import combine
 from somamba.physics.fourier import ifft2c
 
 SIZES = (32, 24, 1, 3)

@@ -11,7 +11,7 @@ from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.weights.trained import open_model
 from somamba.inference.writers.writing import write
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 
 SHAPE = (32, 24)

@@ -7,7 +7,7 @@ import torch
 from inference.raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, DataError
 from somamba.inference.raw.opening import open_raw_scan
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import ifft2c
 
 

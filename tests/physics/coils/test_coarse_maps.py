@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from somamba.data.simulation.scanner import varied_coils
-from somamba.physics.coarse_maps import coarse_espirit
-from somamba.physics.coils import combine, espirit, root_sum_of_squares
+from somamba.physics.coils.coarse_maps import coarse_espirit
+from somamba.physics.coils.maps import combine, espirit, root_sum_of_squares
 from somamba.physics.fourier import fft2c
 
 

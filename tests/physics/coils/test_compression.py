@@ -5,7 +5,7 @@ import torch
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.compression import compress, compression_matrix
+from somamba.physics.coils.compression import compress, compression_matrix
 
 
 def test_coils_that_are_mixes_of_three_are_compressed_to_three_without_loss(rng):

@@ -13,7 +13,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.eigenvectors import APART, Offsets, leading_eigenvectors, second_eigenvectors
+from somamba.physics.coils.eigenvectors import APART, Offsets, leading_eigenvectors, second_eigenvectors
 from somamba.physics.fourier import check_precision, ifft2c
 from somamba.shapes import CoilImages, Image
 

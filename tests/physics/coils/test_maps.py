@@ -6,7 +6,7 @@ from sigpy.mri.app import EspiritCalib
 
 from promises import complex_normal
 from somamba.errors import InputError
-from somamba.physics.coils import (
+from somamba.physics.coils.maps import (
     calibration_region,
     combine,
     espirit,
@@ -103,7 +103,7 @@ def test_blocks_of_rows_do_not_show(monkeypatch):
     image, truth = smooth_coils((30, 32))
     kspace = fft2c(truth * image)
     whole = espirit(kspace)
-    monkeypatch.setattr("somamba.physics.eigenvectors.BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("somamba.physics.coils.eigenvectors.BLOCK_ENTRIES", 1)
     torch.testing.assert_close(espirit(kspace), whole)
 
 

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from somamba.physics.coils import uncropped_espirit
+from somamba.physics.coils.maps import uncropped_espirit
 from somamba.shapes import CoilImages
 
 GRID = 64
