@@ -13,8 +13,8 @@ from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.inference.recovery import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
+from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.so_mamba.model import SOMamba
-from somamba.models.zero_filled import ZeroFilled
 from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 

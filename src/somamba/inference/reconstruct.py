@@ -21,9 +21,9 @@ from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
+from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
-from somamba.models.zero_filled import ZeroFilled
 from somamba.physics.operator import LinearOperator
 from somamba.runtime.provenance import code_record
 

@@ -10,7 +10,7 @@ import torch
 from somamba.data.simulation.scanner import varied_coils
 from somamba.errors import ConfigError
 from somamba.evaluation.metrics import score
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.zoo import build
 from somamba.physics.coils.maps import combine
 from somamba.physics.encoding import encoding

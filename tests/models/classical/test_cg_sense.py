@@ -5,7 +5,7 @@ import torch
 
 from promises import complex_normal
 from somamba.errors import ConfigError
-from somamba.models.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.cg_sense import CGSense, CGSenseConfig
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import equispaced
 
