@@ -17,7 +17,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from somamba.cli.demo import SAMPLE
+from somamba.cli.commands.demo import SAMPLE
 from somamba.inference.adaptation import MOST_STEPS, Adaptation, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan

@@ -5,7 +5,7 @@ import pytest
 from results.made_leakage import leakage_rows
 from results.made_rows import rows
 from results.made_sweep import sweep_row
-from somamba.cli import table
+from somamba.cli.commands import table
 from somamba.errors import InputError
 from somamba.results.leakage import write_leakage
 from somamba.results.scores import write_scores

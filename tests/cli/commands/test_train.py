@@ -9,7 +9,7 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 from cli.signals import terminated_once_it_runs
-from somamba.cli import evaluate, table, train
+from somamba.cli.commands import evaluate, table, train
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError, UnknownNameError
@@ -17,7 +17,7 @@ from somamba.inference.weights.checkpoint import read_checkpoint
 from somamba.results.journal import read_journal
 from training.tiny import write_data
 
-RECIPES = Path(__file__).parents[2] / "recipes"
+RECIPES = Path(__file__).parents[3] / "recipes"
 RECIPE = {
     "network": {"groups": 1, "units": 1, "channels": 16, "d_model": 8, "mixer": {"d_head": 8}},
     "data": {"size": [16, 16]},

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from somamba.cli import demo
+from somamba.cli.commands import demo
 from somamba.errors import InputError, UsageError
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling

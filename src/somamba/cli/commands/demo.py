@@ -25,7 +25,7 @@ from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page
 from somamba.runtime.device import use_threads
 
-SAMPLE = Path(__file__).parents[1] / "samples" / "brain_13coil.npz"
+SAMPLE = Path(__file__).parents[2] / "samples" / "brain_13coil.npz"
 ORIGIN = (
     "The scan: one slice of a head, 13 coils, fully sampled, from the test data of the Python package pyqmri, Apache "
     "License 2.0. Research software: not for diagnosis."

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from results.made_rows import rows
-from somamba.cli import compare
+from somamba.cli.commands import compare
 from somamba.results.scores import write_scores
 
 
@@ -25,6 +25,6 @@ def test_two_files_become_a_line(files, capsys):
 
 
 def test_no_torch_is_imported(files):
-    code = f"import sys; from somamba.cli import compare; compare.main({files}); print('torch' in sys.modules)"
+    code = f"import sys; from somamba.cli.commands import compare; compare.main({files}); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"

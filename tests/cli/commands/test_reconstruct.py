@@ -7,7 +7,7 @@ import pytest
 
 from inference.checkpoints import save_tiny
 from inference.raw.made import coil_kspace, columns, picture, write_fastmri
-from somamba.cli import reconstruct
+from somamba.cli.commands import reconstruct
 from somamba.cli.main import main as somamba
 from somamba.errors import ConfigError, DataError
 from somamba.inference.weights.trained import DEFAULT, open_weights

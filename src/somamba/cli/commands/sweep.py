@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.table import Column, Table
 
+from somamba.cli.commands.train import RESUMABLE
 from somamba.cli.output import complain, make_console, say
 from somamba.cli.parsers.sweep import parser
-from somamba.cli.train import RESUMABLE
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.results.journal import Event

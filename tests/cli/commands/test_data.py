@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from data.readers.made_dicom import write_series
-from somamba.cli.data import main
+from somamba.cli.commands.data import main
 from somamba.data.phantom import write_phantom
 from somamba.errors import DataError, UsageError
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from somamba.cli.completion import SHELLS, completions
+from somamba.cli.commands.completion import SHELLS, completions
 from somamba.cli.main import COMMANDS, main
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from cli.signals import terminated_once_it_runs
-from somamba.cli import sweep, table
+from somamba.cli.commands import sweep, table
 from somamba.errors import ConfigError, UnknownNameError
 from somamba.results.journal import read_journal
 from training.small_grid import RUNS, write_grid

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from somamba.cli import evaluate
+from somamba.cli.commands import evaluate
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.simulation.augmentation_config import Augmentation

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models.small import perturb, shrink
-from somamba.cli import leakage
+from somamba.cli.commands import leakage
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
