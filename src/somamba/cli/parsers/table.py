@@ -27,13 +27,13 @@ examples:
 def parser() -> CommandParser:
     """The options of the command."""
     parser = command_parser("table", DESCRIPTION)
-    parser.add_argument("files", nargs="+", type=path, help="CSV files written by somamba evaluate, leakage, sweep or cost")
+    parser.add_argument("files", nargs="+", type=path, help="CSV files of somamba evaluate, leakage, sweep or cost")
     parser.add_argument("--format", choices=list(FORMATS), default="markdown", help="default: markdown")
     parser.add_argument(
         "--layout",
         choices=[*LAYOUTS, LEAKAGE, SWEEP, EFFICIENCY],
         default="columns",
-        help="accelerations as columns or as blocks, routes ticked, leakage, runs of a sweep, or cost (default: columns)",
+        help="accelerations as columns or blocks, routes ticked, leakage, runs of a sweep, or cost (default: columns)",
     )
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["psnr", "ssim"], help="default: psnr ssim")
     return parser
