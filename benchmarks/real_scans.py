@@ -38,10 +38,10 @@ from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import recover_slice
 from somamba.inference.recovery import Method
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
-from somamba.models.cg_sense import CGSense, CGSenseConfig
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.inference.weights.trained import open_weights
+from somamba.models.classical.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.refined import Refined
 from somamba.models.zoo import build
 from somamba.physics.operator import LinearOperator

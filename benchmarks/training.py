@@ -84,7 +84,7 @@ def step(task: str) -> Callable[[], None]:
 
 def memory_of(task: str) -> float:
     """Megabytes that one step adds to this process, which should have done nothing else before."""
-    from somamba.evaluation.memory import added_megabytes
+    from somamba.evaluation.cost.memory import added_megabytes
 
     return added_megabytes(step(task))
 
@@ -141,7 +141,7 @@ def report(options: argparse.Namespace) -> None:
     # Of this version alone: the processes that take steps may belong to another.
     from timing import gemm_task
 
-    from somamba.evaluation.cost import measure_cost
+    from somamba.evaluation.cost.counted import measure_cost
 
     product, gemm, task = gemm_task(), [float("inf"), float("inf")], options.task
     workers = {"this version": Worker(sys.executable, task, options.threads)}
@@ -185,7 +185,7 @@ def main() -> None:
         return
     report(options)
     if options.memory:
-        from somamba.evaluation.memory import in_child
+        from somamba.evaluation.cost.memory import in_child
 
         code = f"import training; print(training.memory_of({options.task!r}))"
         print(f"memory added by a step: {in_child(code, options.threads):.0f} MB")

@@ -16,10 +16,10 @@ from somamba.errors import ConfigError, InputError
 from somamba.inference.pretrained import Pretrained
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_weights
 from somamba.inference.writers.writing import read_provenance, write
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.encoding import encoding
 from somamba.physics.scale import zero_filled_scale
 

@@ -15,8 +15,8 @@ from somamba.files.reading import Volume
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import COMPLETE, reconstruct
-from somamba.inference.trained import open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_model
 
 ZERO_FILLED = open_model("zero_filled")
 HALF = Undersampling(acceleration=2, calibration=8)

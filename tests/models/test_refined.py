@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from somamba.data.simulation.scanner import varied_coils
-from somamba.models.cg_sense import CGSense
+from somamba.models.classical.cg_sense import CGSense
 from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.physics.encoding import encoding
 from somamba.physics.masks import equispaced

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from somamba.data.case import Case
 from somamba.data.config import DataConfig
 from somamba.errors import DataError
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.fourier import centre_crop, crop_kspace, ifft2c
 from somamba.registry import Registry
 

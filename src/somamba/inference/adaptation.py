@@ -19,9 +19,9 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import weights_digest
 from somamba.inference.preparation import Preparation
-from somamba.inference.trained import Trained
+from somamba.inference.weights.checkpoint import weights_digest
+from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined
 from somamba.models.soft_sense import SoftSense

@@ -197,7 +197,7 @@ def _summed(info: FileInfo) -> Volume:
         # `somamba data --help` lists the datasets, and must not wait for torch.
         import torch
 
-        from somamba.physics.coils import root_sum_of_squares
+        from somamba.physics.coils.maps import root_sum_of_squares
         from somamba.physics.fourier import ifft2c
 
         kspace = torch.from_numpy(read_kspace(info.path, start, stop))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from somamba.errors import DataError
 from somamba.files.reading import BLOCK_BYTES, ArrayInfo, Volume, read
-from somamba.inference.raw.arrangement import Arrangement, find_arrangement
-from somamba.inference.raw.axes import AXES, Choices, find_axes, maps_axes
+from somamba.inference.raw.layout import AXES, Arrangement, Choices, find_arrangement, find_axes, maps_axes
 from somamba.inference.raw.noise import noise_of_edges
 from somamba.inference.raw.raw_scan import RawScan, slice_with_signal
 from somamba.inference.raw.sampling import find_sampling

@@ -8,12 +8,12 @@ from somamba.errors import ConfigError, DataError
 from somamba.files.reading import Volume, inspect
 from somamba.inference.naming import READ, named_file
 from somamba.inference.raw.arrays import arranged_maps, maps_volume, stored_array
-from somamba.inference.raw.axes import Choices
-from somamba.inference.raw.bart import cfl_volume, open_cfl
-from somamba.inference.raw.fastmri import open_fastmri
-from somamba.inference.raw.mrd import open_mrd
-from somamba.inference.raw.nifti import open_nifti
-from somamba.inference.raw.numpy_files import open_npy, open_npz
+from somamba.inference.raw.formats.bart import cfl_volume, open_cfl
+from somamba.inference.raw.formats.fastmri import open_fastmri
+from somamba.inference.raw.formats.mrd import open_mrd
+from somamba.inference.raw.formats.nifti import open_nifti
+from somamba.inference.raw.formats.numpy_files import open_npy, open_npz
+from somamba.inference.raw.layout import Choices
 from somamba.inference.raw.raw_scan import RawScan
 from somamba.regular_files import open_regular
 
