@@ -11,7 +11,7 @@ from somamba.errors import SomambaError
 from somamba.files import reading
 from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.jobs import fingerprint
-from somamba.inference.raw.opening import open_raw_scan
+from somamba.raw.opening import open_raw_scan
 from somamba.regular_files import check_regular, open_regular, read_regular
 from somamba.report.sources import gather
 from somamba.results.gallery import MEASUREMENT, read_gallery

@@ -5,9 +5,9 @@ import torch
 
 from somamba.cli import demo
 from somamba.errors import InputError, UsageError
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.trained import DEFAULT, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.raw.opening import open_raw_scan
 
 pytest.importorskip("matplotlib")
 

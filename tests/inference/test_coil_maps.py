@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from inference.raw.made import coil_kspace, columns, picture
+from raw.made import coil_kspace, columns, picture
 from somamba.errors import InputError
 from somamba.inference.coil_maps import estimated_maps, given_maps
 from somamba.physics.fourier import ifft2c

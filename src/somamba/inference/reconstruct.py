@@ -15,14 +15,14 @@ from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
-from somamba.inference.raw.noise import NOTE
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.refinement import facts_of, refinement
 from somamba.inference.trained import Trained
 from somamba.models.soft_sense import SoftSense
 from somamba.models.zero_filled import ZeroFilled
+from somamba.raw.noise import NOTE
+from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
 
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."
