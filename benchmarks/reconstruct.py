@@ -20,12 +20,12 @@ from torch import Tensor
 from somamba.cli.commands.demo import SAMPLE
 from somamba.inference.adaptation import MOST_STEPS, Adaptation, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.recovery import recover
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_weights
 from somamba.models.refined import Refined
 from somamba.physics.operator import LinearOperator
+from somamba.raw.opening import open_raw_scan
 
 
 def best_seconds(run: Callable[[], object], repeats: int) -> float:

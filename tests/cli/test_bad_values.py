@@ -9,8 +9,8 @@ import pytest
 import torch
 import yaml
 
-from inference.raw.made import coil_kspace
 from models.small import perturb, shrink
+from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main, parser_of
 from somamba.data.config import DataConfig
 from somamba.errors import SomambaError

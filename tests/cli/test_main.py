@@ -8,7 +8,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from inference.raw.made import coil_kspace
+from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main
 from somamba.models.zoo import MODELS
 from somamba.results.cost import read_costs

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, columns, write_cfl
+from raw.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module

@@ -9,16 +9,16 @@ import torch
 
 import somamba
 from inference.checkpoints import tiny
-from inference.raw.made import coil_kspace, columns, picture
+from raw.made import coil_kspace, columns, picture
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference.preparation import Preparation, RecoveryOptions, estimated_maps, given_maps
-from somamba.inference.raw.formats.in_memory import raw_scan_of
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct, recover_slice
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_model, open_weights
 from somamba.physics.fourier import fft2c, ifft2c
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
 
 ZERO_FILLED = open_model("zero_filled")
 SAMPLE = Path(somamba.__file__).parent / "samples" / "brain_13coil.npz"

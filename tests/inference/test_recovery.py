@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.raw.made import coil_kspace, columns, picture
 from models.small import SMALL, perturb
+from raw.made import coil_kspace, columns, picture
 from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import Draw, measure
 from somamba.errors import InputError

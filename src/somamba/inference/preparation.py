@@ -20,9 +20,6 @@ from jaxtyping import Bool, Complex
 from torch import Tensor
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.raw.noise import whitened
-from somamba.inference.raw.raw_scan import RawScan
-from somamba.inference.raw.sampling import SliceSampling, find_sampling
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained
@@ -30,6 +27,9 @@ from somamba.physics.coils.compression import MOST_COILS, compress, compression_
 from somamba.physics.coils.maps import calibration_region, espirit_sets
 from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
+from somamba.raw.noise import whitened
+from somamba.raw.raw_scan import RawScan
+from somamba.raw.sampling import SliceSampling, find_sampling
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "

@@ -15,8 +15,6 @@ from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
-from somamba.inference.raw.noise import NOTE
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.weights.trained import Trained
@@ -25,6 +23,8 @@ from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
+from somamba.raw.noise import NOTE
+from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
 
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."

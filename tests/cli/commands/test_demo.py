@@ -5,9 +5,9 @@ import torch
 
 from somamba.cli.commands import demo
 from somamba.errors import InputError, UsageError
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import DEFAULT, open_weights
+from somamba.raw.opening import open_raw_scan
 
 pytest.importorskip("matplotlib")
 

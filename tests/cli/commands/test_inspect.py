@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inference.raw.made import coil_kspace, columns
+from raw.made import coil_kspace, columns
 from somamba.cli.commands.inspect import main
 from somamba.cli.main import main as somamba
 from somamba.errors import DataError

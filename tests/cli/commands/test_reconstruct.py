@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, columns, picture, write_fastmri
+from raw.made import coil_kspace, columns, picture, write_fastmri
 from somamba.cli.commands import reconstruct
 from somamba.cli.main import main as somamba
 from somamba.errors import ConfigError, DataError

@@ -2,11 +2,13 @@
 
 import pytest
 
+from results.made_costs import cost_row
 from results.made_leakage import leakage_rows
 from results.made_rows import rows
 from results.made_sweep import sweep_row
 from somamba.cli.commands import table
 from somamba.errors import InputError
+from somamba.results.cost import write_costs
 from somamba.results.leakage import write_leakage
 from somamba.results.scores import write_scores
 from somamba.results.sweep import write_sweep
@@ -47,6 +49,19 @@ def test_files_of_leakage_become_table_5(files, tmp_path, capsys, name, sign):
 def test_table_5_without_leakage_is_refused(files):
     with pytest.raises(InputError, match="no rows of leakage"):
         table.main([*files, "--layout", "leakage"])
+
+
+def test_a_file_of_costs_becomes_table_3_with_scores_beside_it(files, tmp_path, capsys):
+    write_costs(tmp_path / "cost.csv", [cost_row("so_mamba", parameters=10), cost_row("unet", parameters=11)])
+    table.main([str(tmp_path / "cost.csv"), *files, "--layout", "efficiency"])
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("| SO-Mamba | 33.00 | 0.800 | 10 |") for line in lines)
+    assert any(line.startswith("| UNet | – | – | 11 |") for line in lines)  # the scores are of another network
+
+
+def test_table_3_without_costs_is_refused(files):
+    with pytest.raises(InputError, match="no costs"):
+        table.main([*files, "--layout", "efficiency"])
 
 
 def test_the_summary_of_a_sweep_becomes_a_table(tmp_path, capsys):

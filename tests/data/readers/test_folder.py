@@ -5,7 +5,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from inference.raw.made import lines_of, write_mrd
+from raw.made import lines_of, write_mrd
 from somamba.data.catalog import DATASETS, split_entries
 from somamba.data.readers.folder import role_of
 from somamba.errors import DataError

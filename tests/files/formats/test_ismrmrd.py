@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from inference.raw.made import acquisition, noise, write_mrd
+from raw.made import acquisition, noise, write_mrd
 from somamba.errors import DataError
 from somamba.files import reading
 from somamba.files.formats.ismrmrd import COLUMNS

@@ -15,11 +15,11 @@ from somamba.evaluation.metrics import Scores, score
 from somamba.extras import installed
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained, open_weights
 from somamba.physics.coils.maps import root_sum_of_squares
+from somamba.raw.opening import open_raw_scan
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
 from somamba.report.panels import Panel, panels_figure, panels_page

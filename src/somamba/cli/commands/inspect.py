@@ -8,9 +8,9 @@ from rich.table import Table
 from somamba.cli.output import make_console, say_json
 from somamba.cli.parsers.inspect import parser
 from somamba.errors import DataError, SomambaError
-from somamba.inference.raw.describe import describe
-from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.raw.raw_scan import RawScan
+from somamba.raw.describe import describe
+from somamba.raw.opening import open_raw_scan
+from somamba.raw.raw_scan import RawScan
 
 
 def main(arguments: list[str]) -> None:

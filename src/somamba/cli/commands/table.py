@@ -4,12 +4,14 @@ from argparse import Namespace
 from pathlib import Path
 
 from somamba.cli.output import say
-from somamba.cli.parsers.table import LEAKAGE, SWEEP, parser
+from somamba.cli.parsers.table import EFFICIENCY, LEAKAGE, SWEEP, parser
 from somamba.report.render import FORMATS
 from somamba.report.table import Table
+from somamba.report.tables.efficiency import efficiency_table
 from somamba.report.tables.leakage import leakage_table
 from somamba.report.tables.scores import score_table
 from somamba.report.tables.sweep import sweep_table
+from somamba.results.cost import CostRecord, read_costs
 from somamba.results.leakage import LeakageRecord, read_leakage
 from somamba.results.record import holds
 from somamba.results.scores import read_scores
@@ -26,8 +28,12 @@ def _table(options: Namespace) -> Table:
     files: list[Path] = options.files
     if options.layout == SWEEP:
         return sweep_table([record for path in files for record in read_sweep(path)])
-    leaked = [path for path in files if options.layout == LEAKAGE and holds(path, LeakageRecord)]
-    scores = [record for path in files if path not in leaked for record in read_scores(path)]
+    # These two layouts show records of their own kind beside scores.
+    own = {LEAKAGE: LeakageRecord, EFFICIENCY: CostRecord}.get(options.layout)
+    first = [path for path in files if own is not None and holds(path, own)]
+    scores = [record for path in files if path not in first for record in read_scores(path)]
     if options.layout == LEAKAGE:
-        return leakage_table([record for path in leaked for record in read_leakage(path)], scores)
+        return leakage_table([record for path in first for record in read_leakage(path)], scores)
+    if options.layout == EFFICIENCY:
+        return efficiency_table([record for path in first for record in read_costs(path)], scores)
     return score_table(scores, layout=options.layout, metrics=options.metrics)
