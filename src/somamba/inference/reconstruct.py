@@ -13,7 +13,6 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
-from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
@@ -23,6 +22,7 @@ from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
+from somamba.raw.naming import stem
 from somamba.raw.noise import NOTE
 from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
