@@ -51,7 +51,7 @@ class Adaptation:
     hidden: float = 0.3
     """Share of the samples that a step holds out and learns to predict."""
     held_out: float = 0.1
-    """Share of the samples that decide."""
+    """Share of the samples that are never shown and decide when to stop."""
     seed: int = 0
     """The seed of everything that is drawn."""
 
@@ -78,11 +78,11 @@ class AdaptationProgress:
 
     step: int
     steps: int
-    """At most."""
+    """The largest number of steps."""
     residual: float
     """Residual of the held-out samples at the last look; 0 predicts them exactly."""
     seconds_left: float
-    """At most, as measured so far; infinite before the first step."""
+    """Upper bound on the seconds that are left, from the steps so far; infinite before the first step."""
 
 
 OnProgress = Callable[[AdaptationProgress], None]
@@ -119,9 +119,9 @@ def adapt(
     Args:
         preparation: The scan.
         trained: The network; it must have something to learn.
-        settings: How.
+        settings: Steps, rate, slices and seed.
         device: Where it runs.
-        on_progress: Told after every look at the held-out samples, first before any step.
+        on_progress: Called after every look at the held-out samples, the first time before any step.
 
     Returns:
         The adapted network, or the given one if the held-out samples got no better.

@@ -57,7 +57,7 @@ class RecoveredSlice:
 
 
 OnRecovered = Callable[[RecoveredSlice | None], None]
-"""Is called with every slice when it is done; with None for one without signal."""
+"""A function that is called with every slice when it is done; with None for one without signal."""
 
 
 def reconstruct(

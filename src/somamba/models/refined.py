@@ -134,7 +134,7 @@ class Refined(Reconstructor):
 
 
 def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
-    """The same lines of the rows in the middle of the image, if there are more; whole columns do not mix rows."""
+    """The lines restricted to the rows in the middle of the image, if there are more; whole columns do not mix rows."""
     height = parts.y.shape[-2]
     if height <= n_rows or sampled_mask(parts.A).shape[-2] > 1:
         return parts
@@ -148,7 +148,7 @@ def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
-    """The same samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
+    """The samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
     maps = coil_maps(parts.A)
     if maps is None or maps.ndim > 4 or len(parts.y) > 1 or maps.shape[1] <= n_coils:
         return parts
