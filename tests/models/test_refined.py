@@ -50,7 +50,8 @@ def test_a_perfect_network_is_trusted_and_a_useless_one_is_not():
         def forward(self, _y, _A):
             return self.image
 
-    good, bad = (Refined(Constant(image)).strengths(y, A) for image in (truth, torch.zeros_like(truth)))
+    whole = RefinementConfig(search_rows=64, sets=1)
+    good, bad = (Refined(Constant(image), whole).strengths(y, A) for image in (truth, torch.zeros_like(truth)))
     assert float(good.weight) > float(bad.weight)
     assert float(bad.weight) <= 0.001
 
