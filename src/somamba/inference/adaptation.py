@@ -96,7 +96,6 @@ class Adapted:
     """What the provenance records: settings, slices, held-out residual before and after, the step that was kept."""
 
 
-
 def adapt(
     preparation: Preparation,
     trained: Trained,
