@@ -38,6 +38,7 @@ from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import recover_slice
 from somamba.inference.recovery import Method
+from somamba.inference.refinement import refinement_config
 from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
 from somamba.models.cg_sense import CGSense, CGSenseConfig
@@ -129,9 +130,9 @@ def reconstructions(trial: Preparation, options: argparse.Namespace) -> Iterator
         yield timed(trial, "so_mamba", Refined(trained.model))
     if options.adapt:
         began = time.perf_counter()
-        adapted = adapt(trial, trained).trained.model
+        adapted = adapt(Preparation(trial.scan, trained, trial.options), trained).trained
         seconds = time.perf_counter() - began
-        found = timed(trial, "so_mamba adapted", Refined(adapted))
+        found = timed(trial, "so_mamba adapted", Refined(adapted.model, refinement_config(adapted)))
         yield found._replace(seconds=found.seconds + seconds)
 
 

@@ -91,7 +91,7 @@ def reconstruct(
         trained = adapted.trained
         on_adapted(adapted)
     scan, model = preparation.scan, SoftSense(trained.model.to(device))
-    refined = refinement(preparation, model, device) if preparation.refines(trained) else None
+    refined = refinement(preparation, trained, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices()
     for index in range(scan.slices):

@@ -6,20 +6,26 @@ import torch
 from torch import Tensor
 
 from somamba.inference.preparation import Preparation
-from somamba.models.base import Reconstructor
-from somamba.models.refined import Refined, Strengths
+from somamba.inference.trained import Trained
+from somamba.models.refined import Refined, RefinementConfig, Strengths
+from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
 
 
-def refinement(preparation: Preparation, model: Reconstructor, device: torch.device | str = "cpu") -> Refined:
-    """The model with the last step behind it.
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How strengths are chosen behind a network; one that was adapted has not seen the first set of held-out lines."""
+    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
+
+
+def refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
+    """The network with the last step behind it.
 
     Args:
         preparation: The scan. Of several slices, the one nearest to the middle that has signal chooses the strengths.
-        model: The network, on ``device``.
+        trained: The network, on ``device``.
         device: Where it runs.
     """
-    refined = Refined(model).eval()
+    refined = Refined(SoftSense(trained.model), refinement_config(trained)).eval()
     count = preparation.scan.slices
     if count == 1:
         return refined
