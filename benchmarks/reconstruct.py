@@ -20,18 +20,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from somamba.cli.demo import SAMPLE
+from somamba.cli.commands.demo import SAMPLE
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.raw.in_memory import raw_scan_of
-from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.recovery import recover
-from somamba.inference.trained import Trained, open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained, open_weights
 from somamba.models.refined import Refined
 from somamba.physics.operator import LinearOperator
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
+from somamba.raw.raw_scan import RawScan
 
 
 def best_seconds(run: Callable[[], object], repeats: int) -> float:

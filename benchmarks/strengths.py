@@ -26,7 +26,7 @@ from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.slices import open_slices
 from somamba.evaluation.metrics import Scores, score
-from somamba.inference.trained import open_weights
+from somamba.inference.weights.trained import open_weights
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined
 from somamba.physics.encoding import encoding

@@ -11,14 +11,14 @@ from somamba.errors import InputError
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.raw.in_memory import raw_scan_of
-from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruct import reconstruct as reconstruct_scan
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import DEFAULT, open_model
 from somamba.inference.writers.writing import write
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
+from somamba.raw.raw_scan import RawScan
 from somamba.registry import did_you_mean
 from somamba.runtime.device import find_device
 from somamba.training.loop import Outcome, fit

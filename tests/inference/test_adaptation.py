@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.raw.made import coil_kspace, columns
+from raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, InputError
 from somamba.inference import adaptation
 from somamba.inference.adaptation import Adaptation, adapt
 from somamba.inference.preparation import Preparation
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
+from somamba.raw.formats.in_memory import raw_scan_of
 
 FEW = Adaptation(steps=4, check_every=2, learning_rate=2e-3)
 KSPACE = columns(coil_kspace(), 2, 8)

@@ -30,5 +30,6 @@ def test_stems_lose_the_whole_ending(name, short):
 
 def test_every_format_has_endings_and_naming_imports_no_format():
     assert list(OUTPUT_ENDINGS) == list(FORMATS)
-    code = "import sys, somamba.inference.naming; assert not {'torch', 'nibabel', 'h5py'} & set(sys.modules)"
+    modules = "sys, somamba.inference.naming, somamba.raw.naming"
+    code = f"import {modules}; assert not {{'torch', 'nibabel', 'h5py'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError
-from somamba.inference.naming import ENDINGS
 from somamba.inference.plan import plan, shard
-from somamba.inference.raw.opening import OPENERS
+from somamba.raw.naming import ENDINGS
+from somamba.raw.opening import OPENERS
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import weights_digest
 from somamba.inference.preparation import Preparation
-from somamba.inference.trained import Trained
+from somamba.inference.weights.checkpoint import weights_digest
+from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
@@ -156,6 +156,11 @@ def adapt(
     config = {**trained.config, "adaptation": record}
     adapted = replace(trained, model=network, weights=weights_digest(network.state_dict()), config=config)
     return Adapted(trained=adapted, record=record)
+
+
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
+    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
 
 
 class _Run:

@@ -17,15 +17,15 @@ import numpy as np
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.adaptation import Adaptation, Adapted
-from somamba.inference.checkpoint import check_replaceable
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
+from somamba.inference.weights.checkpoint import check_replaceable
+from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.inference.writers.stamp import StoredResult
 from somamba.inference.writers.template import read_template
 from somamba.inference.writers.writing import read_result, write
+from somamba.raw.opening import open_raw_scan
 from somamba.regular_files import open_regular
 from somamba.runtime.device import find_device, use_threads
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.coils import combine, root_sum_of_squares
+from somamba.physics.coils.maps import combine, root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.operator import LinearOperator

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
-from somamba.physics.compression import compress, compression_matrix
+from somamba.physics.coils.compression import compress, compression_matrix
 from somamba.physics.encoding import coil_maps, encoding
 from somamba.physics.held_out import HeldOut, hold_out, joined, sampled_mask, without_gaps
 from somamba.physics.operator import LinearOperator

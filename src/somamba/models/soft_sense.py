@@ -10,7 +10,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from somamba.models.base import Reconstructor
-from somamba.models.cg_sense import CGSense
+from somamba.models.classical.cg_sense import CGSense
 from somamba.physics.encoding import coil_maps, encoding
 from somamba.physics.held_out import sampled_mask
 from somamba.physics.operator import LinearOperator

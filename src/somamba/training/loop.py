@@ -18,7 +18,7 @@ import torch
 from somamba.data.slices import SliceDataset, open_slices, open_validation
 from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import has_checkpoint
+from somamba.inference.weights.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS
@@ -27,13 +27,13 @@ from somamba.runtime.device import use_threads
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import World, joined
 from somamba.training.average import WeightAverage
-from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
-from somamba.training.facts import about_run, hardware, start_facts
-from somamba.training.journal import Journal, Listener
-from somamba.training.picture import ValidationPicture
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe
+from somamba.training.run.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
+from somamba.training.run.facts import about_run, hardware, start_facts
+from somamba.training.run.journal import Journal, Listener
+from somamba.training.run.picture import ValidationPicture
 from somamba.training.step import Requests, make_optimiser
 from somamba.training.steps import Steps, Upcoming
 from somamba.training.stop import StopRequest

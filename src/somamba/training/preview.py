@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from somamba.data.slices import open_slices, open_validation
-from somamba.evaluation.cost import Cost, measure_cost
+from somamba.evaluation.cost.counted import Cost, measure_cost
 from somamba.evaluation.evaluate import reconstruct
 from somamba.runtime.device import use_threads
 from somamba.runtime.processes import World, joined

@@ -12,7 +12,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from somamba.data.batch import Batch
 from somamba.errors import TrainingError
 from somamba.models.base import Reconstructor
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.runtime.device import Arriving
 from somamba.runtime.processes import World
 from somamba.training.plan import Plan

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from somamba.data.case import LeftOut
 from somamba.errors import DataError
 from somamba.extras import require
-from somamba.files.dicom import is_dicom
+from somamba.files.formats.dicom import is_dicom
 from somamba.files.reading import FileInfo, Volume, inspect, read
 
 
