@@ -23,7 +23,7 @@ from somamba.inference.preparation import Preparation
 from somamba.inference.weights.checkpoint import weights_digest
 from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
-from somamba.models.refined import Refined
+from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.held_out import HeldOut, hold_out, sampled_mask, scattered, some_rows, split
 from somamba.physics.operator import LinearOperator
@@ -41,7 +41,7 @@ class Adaptation:
     """The rate of Adam."""
     average: float = 0.9
     """The weights that are judged and kept are a moving average over the steps, with this decay."""
-    rows: int = 96
+    rows: int = 64
     """A step looks at so many rows of the image, drawn anew, if whole columns were acquired."""
     slices: int = 3
     """Slices of a volume to adapt to, spread over it."""
@@ -67,7 +67,7 @@ class Adaptation:
             )
 
 
-MOST_STEPS = 60
+MOST_STEPS = 100
 """Most steps of an adaptation that stops by itself."""
 
 
@@ -94,6 +94,16 @@ class Adapted:
     trained: Trained
     record: Mapping[str, Any]
     """What the provenance records: settings, slices, held-out residual before and after, the step that was kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Slice:
+    """A slice in the phase in which the network sees it."""
+
+    parts: HeldOut
+    """What is shown, and the lines that decide."""
+    strengths: Strengths | None
+    """Of the last step; None if none follows."""
 
 
 def adapt(
@@ -125,7 +135,8 @@ def adapt(
     generator = torch.Generator().manual_seed(settings.seed)
     network = copy.deepcopy(trained.model).to(device)
     # The network learns in the phase in which it will see the scan.
-    numbers, slices = _chosen(preparation, Refined(SoftSense(network)), settings.slices, device)
+    refined = Refined(SoftSense(network)) if preparation.refines(trained) else None
+    numbers, slices = _chosen(preparation, refined, settings.slices, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
     run.go()
@@ -147,13 +158,18 @@ def adapt(
     return Adapted(trained=adapted, record=record)
 
 
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
+    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
+
+
 class _Run:
     """One adaptation: its steps, and the best weights so far."""
 
     def __init__(
         self,
         network: Reconstructor,
-        slices: Sequence[HeldOut],
+        slices: Sequence[_Slice],
         settings: Adaptation,
         generator: torch.Generator,
         on_progress: OnProgress,
@@ -174,7 +190,7 @@ class _Run:
         self.first = self.best = self._look(steps, math.inf)
         began, without_gain = time.perf_counter(), 0
         while self.step < steps:
-            self._step(self.slices[self.step % len(self.slices)])
+            self._step(self.slices[self.step % len(self.slices)].parts)
             self.step += 1
             if self.step == 1:
                 logger.info("a step takes %.1f s: at most %.0f s", *self._times(began, steps))
@@ -212,9 +228,14 @@ class _Run:
 
     @torch.no_grad()
     def _look(self, steps: int, seconds_left: float) -> float:
-        """The residual of what is never shown, mean over the slices."""
+        """The residual of what is never shown, mean over the slices, in the image behind the last step."""
         method = SoftSense(self.average.module.eval())
-        found = [one.residual(method(one.y, one.A)).mean() for one in self.slices]
+        refined = Refined(method)
+        found = []
+        for one in self.slices:
+            refined.fixed = one.strengths
+            image = (method if one.strengths is None else refined)(one.parts.y, one.parts.A)
+            found.append(one.parts.residual(image).mean())
         residual = float(torch.stack(found).mean())
         progress = AdaptationProgress(self.step, steps, residual, seconds_left)
         logger.info("step %d of at most %d: held-out residual %.4f", self.step, steps, residual)
@@ -223,8 +244,8 @@ class _Run:
 
 
 def _chosen(
-    preparation: Preparation, refined: Refined, most: int, device: torch.device | str
-) -> tuple[list[int], list[HeldOut]]:
+    preparation: Preparation, refined: Refined | None, most: int, device: torch.device | str
+) -> tuple[list[int], list[_Slice]]:
     """Slices with signal, spread over the volume, each with the samples that are never shown and decide.
 
     They are the first set that the last step chooses its strengths by. So it can judge the adapted network, too.
@@ -234,18 +255,21 @@ def _chosen(
     places = {int((index + 0.5) * count / wanted) for index in range(wanted)}
     order = [*sorted(places), *(index for index in range(count) if index not in places)]
     numbers: list[int] = []
-    slices: list[HeldOut] = []
+    slices: list[_Slice] = []
     for index in order:
         if len(slices) == wanted:
             break
         prepared = preparation.slice(index)
         if prepared is None:
             continue
-        found: list[HeldOut] = []
+        found: list[_Slice] = []
 
-        def keep(y: Tensor, A: LinearOperator, found: list[HeldOut] = found) -> Tensor:
-            chosen = refined.strengths(y, A)
-            found.append(hold_out(y if chosen is None else y * chosen.turn, A, refined.config.seed))
+        def keep(y: Tensor, A: LinearOperator, found: list[_Slice] = found) -> Tensor:
+            strengths = None if refined is None else refined.strengths(y, A)
+            if strengths is not None:
+                y = y * strengths.turn
+                strengths = strengths._replace(turn=torch.ones_like(strengths.turn))
+            found.append(_Slice(hold_out(y, A, RefinementConfig.seed), strengths))
             return A.adjoint(y)
 
         if prepared.recover(keep, device) is not None:

@@ -53,8 +53,8 @@ class RefinementConfig:
     margin: float = 0.01
     """A candidate is clearly better if its residual is lower by more than this share. The samples that are held out
     are few, and with others of the same scan residuals move by about as much."""
-    iterations: int = 25
-    """Iterations of the last step."""
+    iterations: int = 15
+    """Iterations of the last step, from the network's image on."""
     search_iterations: int = 12
     """Iterations for each candidate; all of them start from the network's image."""
     search_coils: int = 6
@@ -105,7 +105,7 @@ class Refined(Reconstructor):
         mask = sampled_mask(A)
         if without_gaps(mask):
             return None
-        # Sets of lines are looked at in some rows each, so that several cost no more than one; scattered samples in all.
+        # Sets of lines are looked at in some rows each, so that several cost no more than one.
         n_sets = self.config.sets if mask.shape[-2] == 1 else 1
         height, n_rows = y.shape[-2], min(y.shape[-2], self.config.search_rows)
         starts = [round((number + 1) * height / (n_sets + 1) - n_rows / 2) for number in range(n_sets)]
@@ -154,7 +154,7 @@ def _seen(A: LinearOperator) -> Tensor:
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int, n_slices: int) -> HeldOut:
-    """The same samples of virtual coils, if they are of one slice, with one set of maps, and of more coils than that."""
+    """The same samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
     maps = coil_maps(parts.A)
     if maps is None or maps.ndim > 4 or n_slices > 1 or maps.shape[1] <= n_coils:
         return parts
