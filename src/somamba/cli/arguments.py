@@ -35,7 +35,7 @@ class CommandParser(argparse.ArgumentParser):
         self.old_names[old] = new
 
     def spelt(self, arguments: Sequence[str]) -> list[str]:
-        """The arguments with old names replaced by today's; each replacement is told on standard error."""
+        """The arguments with old names replaced by today's; each replacement is reported on standard error."""
         words = []
         for word in arguments:
             name, equals, value = word.partition("=")
@@ -50,7 +50,7 @@ class CommandParser(argparse.ArgumentParser):
         self.parse_args(arguments)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Parse; what is left over is refused."""
+        """Parse; arguments that are left over are refused."""
         words = self.spelt(sys.argv[1:] if args is None else args)
         known = self._names(words)
         names = [word.partition("=")[0] for word in words[: words.index("--") if "--" in words else None]]

@@ -1,4 +1,4 @@
-"""Where a command may write: a place that cannot be written, or a file of somebody else, is refused before any work."""
+"""Checks of output paths: one that cannot be written, or that holds a foreign file, is refused before any work."""
 
 import argparse
 import os

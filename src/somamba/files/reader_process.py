@@ -40,7 +40,7 @@ from somamba.files.sandbox import map_array
 from somamba.regular_files import check_regular
 
 COMPLAINT_BYTES = 1 << 20
-"""The most this process may write to a file: its last words on standard error."""
+"""The most bytes this process may write to a file: its last message on standard error."""
 
 
 RETAINED_BYTES = PRIVATE_BYTES // 8
@@ -206,7 +206,8 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], int] | None:
 
 def main() -> None:
     """Answer until the parent closes the socket."""
-    # A signal to the whole group (Ctrl-C, a job's time limit) is the parent's to act on: it may want this file first.
+    # A signal to the whole group (Ctrl-C, a job's time limit) is for the parent to act on, which may still need this
+    # file.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     limit_process()

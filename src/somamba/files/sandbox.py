@@ -107,7 +107,7 @@ class Sandbox:
         return ours
 
     def _end(self) -> str:
-        """Make sure that the child is gone, and say why it had to go."""
+        """Make sure that the child has ended, and return the reason."""
         code, complaint = self._stop()
         if code == -signal.SIGXCPU:
             return f"reading it takes more processor time than a file of its size may. {BLAMED}"
@@ -128,7 +128,7 @@ class Sandbox:
             channel.close()
         if child is None:
             return 0, ""
-        # Its end may be under way: after the last word on the socket, its exit code is worth waiting for.
+        # The child may be about to end: its exit code, which follows its last answer, says why.
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=1)
         child.kill()

@@ -77,11 +77,11 @@ class AdaptationProgress:
 
     step: int
     steps: int
-    """At most."""
+    """The largest number of steps."""
     residual: float
     """Residual of the held-out samples at the last look; 0 predicts them exactly."""
     seconds_left: float
-    """At most, as measured so far; infinite before the first step."""
+    """Upper bound on the seconds that are left, from the steps so far; infinite before the first step."""
 
 
 OnProgress = Callable[[AdaptationProgress], None]
@@ -119,9 +119,9 @@ def adapt(
     Args:
         preparation: The scan.
         trained: The network; it must have something to learn.
-        settings: How.
+        settings: Steps, rate, slices and seed.
         device: Where it runs.
-        on_progress: Told after every look at the held-out samples, first before any step.
+        on_progress: Called after every look at the held-out samples, the first time before any step.
 
     Returns:
         The adapted network, or the given one if the held-out samples got no better.

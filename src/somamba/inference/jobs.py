@@ -39,7 +39,7 @@ Metric: TypeAlias = Callable[[object, object], Any]
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Method to metric to its mean over slices; None if it is not finite."""
 OnSlice: TypeAlias = Callable[[Job, int, int], None]
-"""Is called with a job, how many of its slices are done, and how many there are."""
+"""A function that is called with a job, the number of its slices done, and the number of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class JobOutcome:
     """The number of slices without signal."""
     seconds: float = 0.0
     scores: Scores = field(default_factory=dict)
-    """Against the whole scan, if it was undersampled for it."""
+    """Scores against the whole scan, if it was undersampled for the comparison."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 
@@ -226,7 +226,7 @@ def fingerprint(path: Path) -> str:
 
 
 def _stored_results(job: Job) -> list[StoredResult | None]:
-    """What the results that are there say about themselves; asked before hours of work, not after."""
+    """What the results that are there say about themselves, read before the reconstruction, which may take hours."""
     try:
         return [read_result(*output) for output in job.outputs]
     except DataError as error:

@@ -242,7 +242,7 @@ class Preparation:
         if given is not None:
             return given_maps(given if matrix is None else compress(matrix, given))
         if scan.reference is None:
-            # Not from the samples that were left out afterwards: no scanner would have them.
+            # The samples that were left out afterwards are not used: no scanner would have them.
             return estimated_maps(kspace)
         reference = scan.calibration(index) / unit
         return estimated_maps(reference if matrix is None else compress(matrix, reference))

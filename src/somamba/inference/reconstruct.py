@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+<<<<<<< HEAD
 from somamba.inference.adaptation import Adaptation, Adapted, adapt, refinement_config
 from somamba.inference.naming import stem
+=======
+from somamba.inference.adaptation import Adaptation, Adapted, adapt
+>>>>>>> issue15
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
@@ -22,6 +26,7 @@ from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
+from somamba.raw.naming import stem
 from somamba.raw.noise import NOTE
 from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
@@ -56,7 +61,7 @@ class RecoveredSlice:
 
 
 OnRecovered = Callable[[RecoveredSlice | None], None]
-"""Is called with every slice when it is done; with None for one without signal."""
+"""A function that is called with every slice when it is done; with None for one without signal."""
 
 
 def reconstruct(

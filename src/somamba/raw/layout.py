@@ -172,7 +172,7 @@ class Arrangement:
 def find_arrangement(
     kspace: NDArray[np.complex64], path: Path, *, centred: bool | None, may_be_rolled: bool
 ) -> Arrangement:
-    """Look at one slice (coils, y, x).
+    """Find out how one slice (coils, y, x) has to be turned.
 
     Args:
         kspace: The slice, not all zero.

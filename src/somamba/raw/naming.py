@@ -16,3 +16,8 @@ def named_file(path: Path) -> Path:
     if path.is_dir():
         raise DataError(f"{path}: it is a folder. Name a file: {READ}.")
     return path
+
+
+def stem(name: str) -> str:
+    """The name of a file without its ending, both of them for ``.nii.gz``."""
+    return name.removesuffix(".gz").rpartition(".")[0] or name

@@ -15,7 +15,7 @@ class SliceOrder(NamedTuple):
     """The acquired slice for each place of a stack."""
 
     slices: tuple[int | None, ...]
-    """For every place along the normal, the number of the acquired slice; None for one that is missing."""
+    """The number of the acquired slice at every place along the normal; None for one that is missing."""
     positions: Float[np.ndarray, "slices 3"]
     """The centre of every place, in mm."""
     doubt: str = ""

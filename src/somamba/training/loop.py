@@ -63,7 +63,7 @@ def fit(
         folder: Folder of the run.
         resume: Go on from ``folder/last`` if it is there.
         origin: Checkpoint whose weights a new run starts from; by default the seed's. Nothing else of it is used.
-        tell: Called with every event, see `Journal`.
+        tell: Function that is called with every event, see `Journal`.
         stop: A request that is listening already; by default one that listens as long as the training runs.
     """
     with joined(recipe.machine.device) as world:
@@ -78,7 +78,7 @@ def fit(
 
 
 def _told(cases: str, tell: Listener) -> Callable[[int, int], None]:
-    """Pass on how many cases are prepared: the first time on a machine that takes minutes."""
+    """Return a function that reports how many cases are prepared: the first time on a machine that takes minutes."""
     return lambda done, count: tell({"event": "prepare", "step": 0, "cases": cases, "done": done, "count": count})
 
 
@@ -168,7 +168,7 @@ def _train(
     with own_journal as journal, StopRequest() if stop is None else nullcontext(stop) as request:
         journal.write("start", step=progress.step, **start_facts(model, recipe, plan, progress, world))
         if begun.origin:
-            checkpoints.write_last(progress)  # From here on resuming needs no word about the origin.
+            checkpoints.write_last(progress)  # From here on a run can be resumed without naming its origin again.
         steps = Steps(
             model=model,
             optimiser=optimiser,

@@ -9,7 +9,7 @@ from somamba.results.scores import read_scores
 
 
 def main(arguments: list[str]) -> None:
-    """Read records, compare, print."""
+    """Read the records, compare them and print the table."""
     options = parser().parse_args(arguments)
     records = [record for path in options.files for record in read_scores(path)]
     say(markdown(comparison_table(compare(records, metrics=options.metric, seed=options.seed))), end="")

@@ -23,7 +23,7 @@ from somamba.runtime.provenance import commit, processor
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, count, measure, print."""
+    """Parse the options, count and measure the networks, print the table."""
     options = parser().parse_args(arguments)
     if options.all == bool(options.models):
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
         options.measure = options.all
     use_threads(options.threads)
     scores = [record for path in options.results for record in read_scores(path)]
-    check_scores(scores)  # before what takes minutes
+    check_scores(scores)  # before the measurement, which takes minutes
     costs = _count(options)
     if options.csv is not None:
         write_costs(options.csv, costs)

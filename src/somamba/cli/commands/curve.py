@@ -12,7 +12,7 @@ from somamba.results.journal import JOURNAL, read_journal
 
 
 def main(arguments: list[str]) -> None:
-    """Read journals; draw, watch or pass on."""
+    """Read the journals; draw the curves, show them live, or pass the events on to loggers."""
     options = parser().parse_args(arguments)
     for run in options.runs:
         if not (run / JOURNAL).is_file():
@@ -35,7 +35,7 @@ def follow(options: Namespace) -> None:
     loggers = Loggers(options.logger, run)
     try:
         if options.live:
-            from somamba.cli.live import watch  # rich and pictures, which a plain curve need not wait for
+            from somamba.cli.live import watch  # It imports rich and pictures, which a plain curve does not need.
 
             watch(run, loggers, every=options.every)
             return

@@ -33,7 +33,7 @@ ORIGIN = (
 
 
 def main(arguments: list[str]) -> None:
-    """Undersample, reconstruct, print, draw."""
+    """Undersample and reconstruct the sample, print the table, draw the picture and the page."""
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     undersampling = Undersampling(acceleration=options.acceleration)

@@ -21,7 +21,7 @@ UNITS = {"psnr": " dB"}
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, evaluate (under ``torchrun`` together with the other processes), print, write."""
+    """Parse the options, evaluate (under ``torchrun`` together with the other processes), print and write scores."""
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     trained = open_model(options.checkpoint)

@@ -14,7 +14,7 @@ from somamba.raw.raw_scan import RawScan
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, open every file, print what was understood."""
+    """Parse the options, open every file and print what was understood."""
     options = parser().parse_args(arguments)
     console = make_console()
     failures: list[SomambaError] = []

@@ -14,7 +14,7 @@ from somamba.runtime.processes import World, joined
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, measure (under ``torchrun`` together with the other processes), print, write."""
+    """Parse the options, measure (under ``torchrun`` together with the other processes), print and write rows."""
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     config = LeakageConfig(cutoffs=tuple(options.cutoff), radius=options.radius, backend=options.backend)

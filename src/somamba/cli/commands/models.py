@@ -13,7 +13,7 @@ MACS = ("modules", "all", "scan", "FFT")
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, build each network, print."""
+    """Parse the options, build each network and print the table."""
     options = parser().parse_args(arguments)
     size = "{}x{}".format(*options.size)
     table = Table(title=f"MACs of one {size} image, in thousand millions" if options.cost else None)
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
     table.add_column("parameters", justify="right", no_wrap=True)
     for column in MACS if options.cost else ():
         table.add_column(column, justify="right", no_wrap=True)
-    if not options.cost:  # eighty characters hold the numbers or the words
+    if not options.cost:  # Eighty characters hold either the numbers or the words.
         table.add_column("what it is")
     console = make_console()
     for name, entry in track(

@@ -25,7 +25,7 @@ RESULT = {"done": "done", "there": "was there", "failed": "failed"}
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, reconstruct, print a table."""
+    """Parse the options, reconstruct the scans and print a table."""
     options = parser().parse_args(arguments)
     jobs = plan(options.files, options.output, options.format or ())
     if options.template is not None and not any(name == "dcm" for job in jobs for _, name in job.outputs):
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _check_adaptation(options: Namespace, jobs: Sequence[Job]) -> None:
-    """Refuse to keep several adapted networks in one folder; let the steps be seen otherwise."""
+    """Refuse to keep several adapted networks in one folder; print the progress of an adaptation otherwise."""
     if options.save_adapted is not None and options.adapt is None:
         raise ConfigError("--save-adapted keeps what --adapt makes; give --adapt auto too.")
     if options.save_adapted is not None and len(jobs) > 1:
@@ -126,7 +126,7 @@ def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterat
 
 
 def _table(outcomes: Sequence[JobOutcome]) -> Table:
-    """Narrow enough for any terminal: paths and reasons, which may be long, are told below it."""
+    """The table of outcomes. Paths and reasons, which may be long, are printed below it, so it fits any terminal."""
     table = Table()
     methods = list(dict.fromkeys(method for outcome in outcomes for method in outcome.scores))
     table.add_column("scan", overflow="fold")

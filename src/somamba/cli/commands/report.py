@@ -1,4 +1,4 @@
-"""``somamba report RUNS...``: one HTML file with tables, slices, curves and where all of it comes from."""
+"""``somamba report RUNS...``: one HTML file with tables, slices, curves and their provenance."""
 
 import shlex
 from argparse import Namespace

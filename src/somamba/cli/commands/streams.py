@@ -16,7 +16,7 @@ from somamba.runtime.processes import joined
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, reconstruct one slice, write."""
+    """Parse the options, reconstruct one slice and write its streams."""
     options = parser().parse_args(arguments)
     use_threads(options.threads)
     trained = open_model(options.checkpoint)

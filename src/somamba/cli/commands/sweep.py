@@ -23,12 +23,12 @@ from somamba.training.sweep.run_status import Run, run_status
 from somamba.training.sweep.summary import keep_summary, summary_table
 from somamba.training.sweep.sweep import Ending, Watcher, prepare_runs, sweep
 
-# What a machine decides and a result does not: left out of the command that a summary names.
+# Options that depend on the machine and change no result; the command that a summary names leaves them out.
 LOCAL = ("--data.path", "--data.cache", "--machine.")
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, check everything, then train or tell; leave with 0 only when every run is finished."""
+    """Parse, check everything, then train or print the plan; leave with 0 only when every run is finished."""
     grid, options = parse(arguments)
     runs = prepare_runs(grid, options.output)
     chosen = [run for run in runs if run.name in options.only]
@@ -81,7 +81,7 @@ def command(path: Path, fields: Sequence[str]) -> str:
 
 
 def plan_table(runs: Sequence[Run]) -> Table:
-    """What ``--dry-run`` prints."""
+    """The table of runs and budgets that ``--dry-run`` prints."""
     table = Table(Column("run", no_wrap=True), "model", "state")
     for head in ("seed", "parameters", "done", "budget"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -101,7 +101,7 @@ def _time_left(runs: Sequence[Run]) -> str:
 
 
 def _with_summary(watch: Watcher, runs: Sequence[Run], options: Namespace) -> Watcher:
-    """Keep the summary up to date as well: who looks before the end, or after a kill, finds what is finished."""
+    """Keep the summary up to date as well, so that it lists the finished runs before the end and after a kill."""
 
     def both(name: str, event: Event) -> None:
         watch(name, event)

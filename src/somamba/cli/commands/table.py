@@ -19,7 +19,7 @@ from somamba.results.sweep import read_sweep
 
 
 def main(arguments: list[str]) -> None:
-    """Read records, arrange them, print."""
+    """Read the records, arrange them and print the table."""
     options = parser().parse_args(arguments)
     say(FORMATS[options.format](_table(options)), end="")
 

@@ -37,7 +37,7 @@ FIGURES = "SOMAMBA_DRY_RUN_FIGURES"
 
 
 def main(arguments: list[str]) -> None:
-    """Parse, train or preview, and leave with 0 only when the training is complete."""
+    """Parse the options, train or preview, and leave with 0 only when the training is complete."""
     recipe, options = parse(arguments)
     if options.dry_run:
         say(describe(recipe, _ways(recipe, arguments, options)))

@@ -1,4 +1,4 @@
-"""From a prepared slice to an undersampled measurement: the second half of each protocol. Pure functions."""
+"""Turns a prepared slice into an undersampled measurement: the second half of each protocol, as pure functions."""
 
 from collections.abc import Callable
 from typing import Any

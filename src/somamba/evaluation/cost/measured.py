@@ -32,7 +32,7 @@ class InferenceCost(NamedTuple):
 
     seconds: float
     megabytes: float
-    """0 on systems other than Linux, which do not report it."""
+    """Peak memory added by one inference, in MB; 0 on systems other than Linux, which do not report it."""
 
 
 def awake(model: Network) -> Network:
@@ -76,7 +76,7 @@ def measure_inference(
     repeats: int = 3,
     on_progress: Callable[[int, int], None] = lambda _done, _count: None,
 ) -> dict[str, InferenceCost]:
-    """Time the networks in turn, then weigh each in a child; with the threads this process has.
+    """Time the networks in turn, then measure the memory of each in a child process; threads are those of this process.
 
     Args:
         names: Names of the networks.
@@ -85,7 +85,7 @@ def measure_inference(
         on_progress: Called after every inference with the number done and the number of all.
     """
     weighable = can_weigh()
-    done, total = count(1), len(names) * (repeats + 1 + weighable)  # one round to warm up, one to weigh
+    done, total = count(1), len(names) * (repeats + 1 + weighable)  # One round warms up, another one measures memory.
 
     def told(task: Callable[[], Result]) -> Callable[[], Result]:
         def run() -> Result:

@@ -9,7 +9,7 @@ class Closable(Protocol):
     """What can be kept open."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file and free what it holds."""
 
 
 C = TypeVar("C", bound=Closable)

@@ -84,7 +84,7 @@ class OpenNifti:
             images[start:stop] = np.asarray(piece).T
 
     def close(self) -> None:
-        """Close the file."""
+        """Drop the image, which closes its file."""
         del self._image
 
 

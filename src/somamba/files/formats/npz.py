@@ -31,7 +31,7 @@ class Member:
         read_rows(self._stream, self._first, self._layout, rows, allocate)
 
     def close(self) -> None:
-        """Close the archive."""
+        """Close the member and its archive."""
         self._stream.close()
         self._archive.close()
 

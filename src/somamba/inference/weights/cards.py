@@ -16,7 +16,7 @@ from somamba.regular_files import read_regular
 MOST_BYTES = 1 << 20
 HEAD = re.compile(r"---\n(.*?\n)---\n+(.*)", re.DOTALL)
 FIELDS = ("license", "library_name", "tags", "datasets", "metrics", "model-index")
-"""What a hub wants to know, as it spells it."""
+"""Fields that a hub expects in the head of a card, as it spells them."""
 PICTURE = re.compile(r"!\[[^\]]*\]\(([\w.-]+\.png)\)")
 
 

@@ -4,8 +4,8 @@
 
 Everything is fetched into memory within bounds and compared with its SHA-256; only then does a folder of the cache get
 it whole. That folder is a checkpoint like any other, so reading it checks every byte again. A revision that is a commit
-never changes: once fetched, it needs no network. A branch or tag is asked for each time, and if nobody answers, the
-copy that is there is used and the log says so.
+never changes: once fetched, it needs no network. A branch or tag is asked for each time, and if the server does not
+answer, the copy that is there is used and the log says so.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class UnreachableError(InputError):
 
 @dataclass(frozen=True)
 class HubAddress:
-    """Where weights are on a hub."""
+    """The place of weights on a hub: owner, name and revision."""
 
     owner: str
     name: str
@@ -70,7 +70,7 @@ class HubAddress:
 
 
 def hub_cache() -> Path:
-    """Where fetched weights are kept."""
+    """The folder in which fetched weights are kept."""
     return user_cache() / "hub"
 
 
@@ -90,7 +90,7 @@ def fetch(source: str) -> Path:
     """Return the folder of the cache with the weights at an address (``hf:owner/name@revision``), fetched if need be.
 
     Raises:
-        InputError: the address is wrong, nothing is there, nobody answers, or what came is damaged.
+        InputError: the address is wrong, nothing is there, the server does not answer, or what came is damaged.
     """
     address = parse_address(source)
     there = has_checkpoint(address.folder)

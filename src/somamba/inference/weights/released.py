@@ -1,4 +1,4 @@
-"""Weights that are handed on: those at hand, what they say of themselves, whether they are sound, folders for a hub."""
+"""Weights on this machine: which there are, what they say of themselves, whether they are intact, folders for a hub."""
 
 import json
 from dataclasses import dataclass, replace
@@ -74,7 +74,7 @@ def describe_weights(source: str, folder: Path) -> Facts:
 
     Args:
         source: The name under which they are opened.
-        folder: Where they are.
+        folder: The folder that holds them.
     """
     config, card = read_config(folder), read_card(current(folder))
     recipe, parameters = config.get("recipe") or {}, config.get("parameters")

@@ -21,7 +21,7 @@ class DeclaredTensor(NamedTuple):
     """One tensor, as the header describes it."""
 
     dtype: str
-    """As the format writes it: ``F32``."""
+    """Type of its numbers, as the format writes it: ``F32``."""
     shape: tuple[int, ...]
 
     @property

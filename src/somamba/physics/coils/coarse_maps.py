@@ -16,7 +16,7 @@ from somamba.shapes import CoilImages
 GRID = 64
 """Rows and columns of the coarse grid: six points for the shortest wave of a kernel of six samples."""
 CROP = 0.8
-"""As in `espirit`: pixels whose eigenvalue is lower have no signal."""
+"""Pixels whose eigenvalue is lower have no signal, as in `espirit`."""
 ITERATIONS = 15
 """Iterations of the power method, half as many as `espirit` takes."""
 

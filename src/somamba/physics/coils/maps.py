@@ -22,8 +22,8 @@ THRESHOLD = 0.001**0.5
 ITERATIONS = 30
 """Power iterations, BART's default."""
 SECOND_EIGENVALUE = 0.95
-"""Where an object folds over, the second eigenvalue is 1 as the first is. Elsewhere it stays lower: on a real head that
-fits into the field of view it is above 0.9 in less than 1 % of the pixels, and above 0.95 in none."""
+"""If an object folds over, both eigenvalues are 1 there. Elsewhere the second stays lower: on a real head that fits
+into the field of view it is above 0.9 in less than 1 % of the pixels, and above 0.95 in none."""
 SECOND_SHARE = 0.005
 """A second set of maps is used if more than this share of the pixels with signal folds over."""
 
@@ -101,7 +101,7 @@ def espirit(
     Args:
         kspace: Complex (batch, coils, y, x), centred: whole, undersampled around a full centre, or a calibration scan
             padded with zeros to the size of the image.
-        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        calibration_width: Rows and columns of the centre to use, fewer if fewer were acquired.
         kernel: Rows and columns of a patch.
         threshold: Singular values of the patches, relative to the largest, below which they are noise.
         crop: Pixels whose eigenvalue is lower have no signal.
@@ -132,7 +132,7 @@ def uncropped_espirit(
 
     Args:
         kspace: As in `espirit`, and so are the other arguments.
-        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        calibration_width: Rows and columns of the centre to use, fewer if fewer were acquired.
         kernel: Rows and columns of a patch.
         threshold: Singular values of the patches, relative to the largest, below which they are noise.
         iterations: Power iterations.
@@ -157,14 +157,14 @@ def uncropped_espirit(
 def espirit_sets(
     kspace: Complex[Tensor, "coils y x"], *, calibration_width: int = 24, kernel: int = 6, crop: int | float = 0.8
 ) -> Complex[Tensor, "sets coils y x"]:
-    """Estimate one set of maps, as `espirit` does, or two where an object is larger than the field of view.
+    """Estimate one set of maps, as `espirit` does, or two if an object is larger than the field of view.
 
     What lies outside of the field of view is folded onto what lies inside, and the coils see both at one pixel. Then
     two eigenvalues are 1 there, and two images, one for each set, explain the samples (soft-SENSE).
 
     Args:
         kspace: Centred k-space of one slice.
-        calibration_width: Rows and columns of the centre to use, fewer where fewer were acquired.
+        calibration_width: Rows and columns of the centre to use, fewer if fewer were acquired.
         kernel: Rows and columns of a patch.
         crop: Pixels whose eigenvalue is lower have no signal of that set.
 

@@ -55,7 +55,7 @@ def open_fastmri(contents: FileInfo, choices: Choices) -> RawScan:
 
 
 def _voxel(header: Header, rows: int, columns: int) -> tuple[float, float, float]:
-    """K-space covers the encoded field of view, whatever the picture was interpolated to."""
+    """The size of a voxel: k-space covers the encoded field of view, whatever the picture was interpolated to."""
     return header.wanted.spacing(2), header.encoded.view[0] / rows, header.encoded.view[1] / columns
 
 

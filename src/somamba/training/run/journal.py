@@ -1,4 +1,4 @@
-"""The diary of a run: one JSON object a line, appended as it happens, cut back to the checkpoint on resume."""
+"""The journal of a run: one JSON object a line, appended as it happens, cut back to the checkpoint on resume."""
 
 import json
 import time
@@ -14,7 +14,7 @@ Listener = Callable[[Event], None]
 
 
 class Journal:
-    """Writes events to a file and tells them to a listener; a journal without a path only tells."""
+    """Writes events to a file and calls a listener with them; a journal without a path only calls the listener."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """A picture of one validation slice, written after every validation: what the numbers of the journal look like.
 
 From left to right: target, zero-filled image, reconstruction, and the error, five times as bright. It is made for
-people and loggers that watch a run; nothing of a training depends on it, and one that cannot be written is only said.
+people and loggers that watch a run. Nothing of a training depends on it, so one that cannot be written only causes a
+message.
 """
 
 import io

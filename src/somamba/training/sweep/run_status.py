@@ -1,4 +1,4 @@
-"""Where a run of a sweep stands, as its folder tells it: what was finished is not done again, the rest goes on."""
+"""The status of a run of a sweep, read from its folder: what was finished is not done again, the rest goes on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

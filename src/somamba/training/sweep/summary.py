@@ -1,4 +1,4 @@
-"""What a sweep came to: one line for each finished run, as CSV for machines and as a table for people."""
+"""The summary of a sweep: one line for each finished run, as a CSV file and as a table for people."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The runs of a grid, one after another: each trained, then its best weights measured on the validation cases.
 
-A run that fails is reported and the others go on. What is finished is skipped and what was stopped is resumed, so a
-sweep that ended for whatever reason is started again by the same command.
+A run that fails is reported and the others go on. Runs that are finished are skipped and those that
+were stopped are resumed, so a sweep that ended for whatever reason is started again by the same command.
 """
 
 import time
@@ -27,7 +27,7 @@ from somamba.training.sweep.grid import Grid
 from somamba.training.sweep.run_status import Run, State, run_status
 
 Watcher = Callable[[str, Event], None]
-"""Hears, with the name of the run, the events of its journal and those of the sweep: ``state`` and ``measured``."""
+"""A function that is called with the name of a run and an event: of its journal, or ``state`` and ``measured``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ def sweep(runs: Sequence[Run], *, watch: Watcher = lambda _name, _event: None) -
 
     Args:
         runs: See `prepare_runs`.
-        watch: Hears of all that happens.
+        watch: Function that is called with every event.
     """
     started, failures = time.monotonic(), dict[str, str]()
     with StopRequest() as request:
