@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
-<<<<<<< HEAD
 from somamba.inference.adaptation import Adaptation, Adapted, adapt, refinement_config
-from somamba.inference.naming import stem
-=======
-from somamba.inference.adaptation import Adaptation, Adapted, adapt
->>>>>>> issue15
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
