@@ -71,6 +71,8 @@ class Case:
     """``(slices, y, x)`` float32 magnitudes, as the dataset's authors give them."""
     voxel: tuple[float, float, float] | None = None
     """Size in mm along ``(slices, y, x)``, if the file tells."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about how the file was understood."""
 
     def __post_init__(self) -> None:
         if self.kspace is None and self.image is None:

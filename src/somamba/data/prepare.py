@@ -96,9 +96,10 @@ def raw(case: Case, config: DataConfig, valid: range) -> Numbered:
     """
     if case.kspace is None:
         for number, image in _images(case, valid):
-            image = fit(image, config.target_size, how=config.entry.fit)
+            image = fit(image, config.target_size or config.entry.size, how=config.entry.fit)
             yield number, image if np.ptp(image) > 0 else None
         return
+    config.check_measured()
     rows = None if case.image is None else case.image.shape[1 if config.phase_axis == "x" else 2]
     for number, kspace in case.kspace.blocks(valid):
         if not kspace.any():

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.inference.adaptation import Adaptation, Adapted, adapt
+from somamba.inference.adaptation import Adaptation, Adapted, adapt, refinement_config
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.weights.trained import Trained
-from somamba.models.base import Reconstructor
 from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
@@ -93,7 +92,7 @@ def reconstruct(
         trained = adapted.trained
         on_adapted(adapted)
     scan, model = preparation.scan, SoftSense(trained.model.to(device))
-    refined = _refinement(preparation, model, device) if preparation.refines(trained) else None
+    refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices()
     for index in range(scan.slices):
@@ -180,12 +179,12 @@ def recover_slice(
     return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
-def _refinement(preparation: Preparation, model: Reconstructor, device: torch.device | str = "cpu") -> Refined:
-    """The model with the last step behind it.
+def _refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
+    """The network with the last step behind it.
 
     Its strengths are chosen once, on the slice nearest to the middle that has signal, and used for all slices.
     """
-    refined = Refined(model).eval()
+    refined = Refined(SoftSense(trained.model), refinement_config(trained)).eval()
     count = preparation.scan.slices
     if count == 1:
         return refined

@@ -9,7 +9,8 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 from cli.signals import terminated_once_it_runs
-from somamba.cli.commands import evaluate, table, train
+from raw.made import coil_kspace, lines_of, write_mrd
+from somamba.cli.commands import evaluate, reconstruct, table, train
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError, UnknownNameError
@@ -189,3 +190,22 @@ def test_an_unknown_logger_is_refused_before_anything_is_trained(place):
     with pytest.raises(UnknownNameError, match="Did you mean 'tensorboard'"):
         train.main([*arguments, "--output", str(folder / "unlogged"), "--logger", "tensorbord"])
     assert not (folder / "unlogged").exists()
+
+
+def test_a_folder_of_raw_scans_trains_weights_that_reconstruct_one(tmp_path, capsys):
+    """Scans of different coils and sizes train together, and what they trained reconstructs an undersampled one."""
+    for subject, (coils, width) in {"anna": (3, 48), "berta": (5, 48), "carl": (4, 64)}.items():
+        (tmp_path / "scans" / subject).mkdir(parents=True)
+        kspace = coil_kspace(coils, 64, width)
+        write_mrd(tmp_path / "scans" / subject / "scan.h5", lines_of(kspace), kspace.shape[-2:])
+    small = [f"--network.{name}={value}" for name, value in {"channels": 16, "d-model": 8, "mixer.d-head": 8}.items()]
+    where = [f"--data.path={tmp_path / 'scans'}", f"--data.cache={tmp_path / 'cache'}", "--epochs=1"]
+    centre = ["--data.mask-options.center-fraction=0.34", "--data.acceleration=2", "--optimiser.warmup-epochs=0"]
+    run = tmp_path / "run"
+    train.main([str(RECIPES / "folder_raw.yaml"), *small, *where, *centre, "--output", str(run)])
+    assert "Finished after 2 steps" in capsys.readouterr().out
+    scan = tmp_path / "scans" / "carl" / "scan.h5"
+    image = tmp_path / "image.nii.gz"
+    undersampled = ["--acceleration", "2", "--calibration", "20", "--no-refinement"]
+    reconstruct.main([str(scan), "-o", str(image), "--weights", str(run / "best"), *undersampled])
+    assert image.is_file()

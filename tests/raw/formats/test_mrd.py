@@ -246,6 +246,33 @@ def test_slices_lie_where_they_were_acquired(distances, step, tmp_path):
     assert np.linalg.norm(scan.affine[:3, 2]) == pytest.approx(step, abs=1e-4)
 
 
+AXIAL, CORONAL, TURNED = (
+    dict(zip(TILTED, directions, strict=True))
+    for directions in (
+        ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+        ((1, 0, 0), (0, 0, -1), (0, 1, 0)),
+        ((0, 1, 0), (-1, 0, 0), (0, 0, 1)),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("heads", "words"),
+    [
+        ([{**AXIAL, "slice": 0}, {**CORONAL, "slice": 1}], "Slices have different directions"),
+        ([{**AXIAL, "slice": 0}, {**TURNED, "slice": 1, "position": (0, 0, 5)}], "Slices have different directions"),
+        ([{**AXIAL, "slice": 0}, {**AXIAL, "slice": 1}], "Several slices are at one place"),
+        ([{**AXIAL}, {**AXIAL, "repetition": 1, "position": (0, 0, 90)}], "Slices lie elsewhere in each volume"),
+    ],
+)
+def test_pictures_that_are_no_stack_get_no_place_and_it_is_told(heads, words, tmp_path):
+    """Three planes of a localizer, turned slices, missing positions, a table that moves between repetitions."""
+    lines = [line for head in heads for line in lines_of(coil_kspace(), **head)]
+    scan = open_raw_scan(write_mrd(tmp_path / "a.h5", lines, SHAPE))
+    assert scan.affine is None
+    assert f"{words}, so where they lie is not written." in scan.notes
+
+
 def test_dicom_files_of_interleaved_slices_have_their_positions(tmp_path):
     pydicom = pytest.importorskip("pydicom")
     scan = stack(tmp_path / "a.h5", [0, 12, 24, 6, 18])

@@ -75,7 +75,10 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
         raise DataError(f"{name}: the measured samples are all zero.")
     scale = zero_filled_scale(kspace[None], encoding(mask[None], None if maps is None else maps[None]))
     if not scale > 0:
-        raise DataError(f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them.")
+        raise DataError(
+            f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them. "
+            "Maps need some 16 central lines: raise mask_options.center_fraction, or leave the case out."
+        )
     return Sample(
         kspace=kspace / scale,
         mask=mask,

@@ -17,11 +17,11 @@ from somamba.physics.fourier import crop_kspace, ifft2c
 from somamba.raw.formats import mrd_lines as heads
 from somamba.raw.formats.mrd_header import Header, read_header
 from somamba.raw.formats.mrd_lines import FRAME, Lines
-from somamba.raw.geometry import stack_affine
+from somamba.raw.geometry import TOLERANCE, stack_affine
 from somamba.raw.noise import noise_of_edges, noise_of_scan
 from somamba.raw.raw_scan import Noise, RawScan, slice_with_signal
 from somamba.raw.sampling import find_sampling
-from somamba.raw.stack import SliceOrder, slice_order
+from somamba.raw.stack import SAME_PLACE, SliceOrder, slice_order
 
 SEPARATE = ("separate", "external")
 """Calibration modes whose lines are a scan of their own, with another contrast perhaps."""
@@ -31,6 +31,7 @@ OUTSIDE = 0.05
 """Share of the signal beyond the trimmed rows above which trimming would cut off a part of the object."""
 SQUARE = 0.05
 """How far the sides of a pixel may differ."""
+DIRECTIONS = ("read_dir", "phase_dir", "slice_dir")
 
 Frames = Mapping[tuple[int, ...], NDArray[np.int64]]
 
@@ -107,7 +108,7 @@ def open_mrd(contents: FileInfo, group: str) -> RawScan:
     frames = heads.frames(lines, imaging)
     grid, notes = _grid(header, lines, frames)
     volumes = _volumes(frames)
-    order = _order(lines, list(frames.values())[: len(frames) // volumes])
+    order = _order(lines, list(frames.values()), volumes)
     placed = _placed(frames, volumes, order)
     coils = int(lines.column("active_channels")[imaging[0]])
     volume = grid.volume([None if key is None else frames[key] for key in placed], coils)
@@ -189,10 +190,17 @@ def _noise(lines: Lines, header: Header, imaging: NDArray[np.int64]) -> Noise | 
     return noise_of_scan(np.concatenate(lines.read(numbers), axis=1), float(factor))
 
 
-def _order(lines: Lines, slices: Sequence[NDArray[np.int64]]) -> SliceOrder:
-    """The slices of one volume, sorted by their positions."""
-    positions = np.stack([lines.vector("position", int(numbers[0])) for numbers in slices])
-    return slice_order(positions, lines.vector("slice_dir", int(slices[0][0])))
+def _order(lines: Lines, pictures: Sequence[NDArray[np.int64]], volumes: int) -> SliceOrder:
+    """The slices of a volume, sorted by their positions in the first one."""
+    firsts = [int(numbers[0]) for numbers in pictures]
+    directions = np.stack([[lines.vector(name, first) for name in DIRECTIONS] for first in firsts])
+    positions = np.stack([lines.vector("position", first) for first in firsts]).reshape(volumes, -1, 3)
+    if not np.allclose(directions, directions[0], atol=TOLERANCE):
+        return SliceOrder(tuple(range(positions.shape[1])), positions[0], "Slices have different directions")
+    order = slice_order(positions[0], directions[0, 2])
+    if not np.allclose(positions, positions[0], atol=SAME_PLACE):
+        return order._replace(doubt="Slices lie elsewhere in each volume")
+    return order
 
 
 def _placed(frames: Frames, volumes: int, order: SliceOrder) -> list[tuple[int, ...] | None]:
@@ -208,11 +216,14 @@ def _placed(frames: Frames, volumes: int, order: SliceOrder) -> list[tuple[int, 
 def _affine(
     lines: Lines, first: int, order: SliceOrder, voxel: tuple[float, float, float], image_shape: tuple[int, int]
 ) -> NDArray[np.float64] | None:
-    """The affine of the stack; ``first`` is a line of it, which tells the directions."""
+    """The affine of the stack, if its place is known; ``first`` is a line of it, which tells the directions."""
+    if order.doubt:
+        return None
+    along_x, along_y, through = (lines.vector(name, first) for name in DIRECTIONS)
     return stack_affine(
-        along_x=lines.vector("read_dir", first),
-        along_y=lines.vector("phase_dir", first),
-        through=lines.vector("slice_dir", first),
+        along_x=along_x,
+        along_y=along_y,
+        through=through,
         positions=order.positions,
         voxel=voxel,
         image_shape=image_shape,
