@@ -243,7 +243,7 @@ def _chosen(
 ) -> tuple[list[int], list[_Slice]]:
     """Slices with signal, spread over the volume, each with the samples that are never shown and decide.
 
-    They are the first set that the last step chooses its strengths by. So it can judge the adapted network, too.
+    They are the first set that the last step chooses its strengths by, so they also measure the adapted network.
     """
     count = preparation.scan.slices
     wanted = min(most, count)
