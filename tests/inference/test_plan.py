@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError
+from somamba.files.naming import ENDINGS
 from somamba.inference.plan import plan, shard
-from somamba.raw.naming import ENDINGS
 from somamba.raw.opening import OPENERS
 
 

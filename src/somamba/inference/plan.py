@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from somamba.errors import ConfigError, DataError, StorageError
 from somamba.extras import require
-from somamba.inference.naming import format_of, output_name, stem
-from somamba.raw.naming import ENDINGS, named_file
+from somamba.files.naming import ENDINGS, format_of, named_file, output_name, stem
 
 PATTERN = frozenset("*?[")
 FILE_LIKE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")

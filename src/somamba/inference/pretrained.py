@@ -183,6 +183,17 @@ class Pretrained:
 
         Raises:
             InputError: a model without weights, or arrays that do not fit.
+
+        Example:
+            >>> import numpy as np, somamba
+            >>> from somamba.inference.adaptation import Adaptation
+            >>> image = np.zeros((32, 24))
+            >>> image[8:20, 6:18] = 1
+            >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(image))).astype("complex64")
+            >>> kspace[:, :6:2] = 0  # three lines were not acquired
+            >>> model = somamba.load("brain_raw", device="cpu").adapt(kspace, settings=Adaptation(steps=1))
+            >>> model.adaptation["steps"], model.reconstruct(kspace).shape
+            (1, (32, 24))
         """
         scan = raw_scan_of(kspace, maps=maps, mask=mask, noise=noise, axes=axes, centred=centred)
         preparation = Preparation(scan, self.trained, RecoveryOptions(coils=coils))

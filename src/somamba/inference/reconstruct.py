@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.files.naming import stem
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
-from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from somamba.errors import DataError, StorageError
-from somamba.inference.naming import format_of
+from somamba.files.naming import format_of
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.dicom import dicom_result, write_dicom
 from somamba.inference.writers.hdf5 import hdf5_result, write_hdf5
