@@ -134,7 +134,7 @@ class Pretrained:
             InputError: arrays that do not fit, too few lines to estimate coil maps from; it says what to do.
             ConfigError: axes that are not understood.
 
-        Example:
+        Examples:
             >>> import numpy as np, somamba
             >>> image = np.zeros((32, 24), dtype=np.complex64)
             >>> image[8:20, 6:18] = 1
@@ -184,7 +184,7 @@ class Pretrained:
         Raises:
             InputError: a model without weights, or arrays that do not fit.
 
-        Example:
+        Examples:
             >>> import numpy as np, somamba
             >>> from somamba.inference.adaptation import Adaptation
             >>> image = np.zeros((32, 24))
@@ -221,7 +221,7 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
     Raises:
         SomambaError: there is no such model, or its files are not those that were written.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> model = somamba.load("brain_raw", device="cpu")
         >>> model.trained.name, model.trained.protocol
