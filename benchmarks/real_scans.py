@@ -33,14 +33,14 @@ from torch import Tensor
 
 from somamba.errors import InputError, SomambaError
 from somamba.evaluation.metrics import Scores, score
-from somamba.inference.adaptation import adapt
+from somamba.inference.adaptation import adapt, refinement_config
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruct import recover_slice
 from somamba.inference.recovery import Method
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
-from somamba.models.cg_sense import CGSense, CGSenseConfig
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.inference.weights.trained import open_weights
+from somamba.models.classical.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.refined import Refined
 from somamba.models.zoo import build
 from somamba.physics.operator import LinearOperator
@@ -129,9 +129,9 @@ def reconstructions(trial: Preparation, options: argparse.Namespace) -> Iterator
         yield timed(trial, "so_mamba", Refined(trained.model))
     if options.adapt:
         began = time.perf_counter()
-        adapted = adapt(trial, trained).trained.model
+        adapted = adapt(Preparation(trial.scan, trained, trial.options), trained).trained
         seconds = time.perf_counter() - began
-        found = timed(trial, "so_mamba adapted", Refined(adapted))
+        found = timed(trial, "so_mamba adapted", Refined(adapted.model, refinement_config(adapted)))
         yield found._replace(seconds=found.seconds + seconds)
 
 

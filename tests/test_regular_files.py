@@ -9,8 +9,8 @@ from inference.checkpoints import save_tiny
 from somamba.data.readers.acdc import read_info
 from somamba.errors import SomambaError
 from somamba.files import reading
-from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.jobs import fingerprint
+from somamba.inference.weights.checkpoint import read_checkpoint
 from somamba.raw.opening import open_raw_scan
 from somamba.regular_files import check_regular, open_regular, read_regular
 from somamba.report.sources import gather

@@ -13,10 +13,10 @@ from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
 from somamba.inference.reconstruct import reconstruct as reconstruct_scan
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import DEFAULT, open_model
 from somamba.inference.writers.writing import write
-from somamba.raw.in_memory import raw_scan_of
+from somamba.raw.formats.in_memory import raw_scan_of
 from somamba.raw.opening import open_raw_scan
 from somamba.raw.raw_scan import RawScan
 from somamba.registry import did_you_mean

@@ -14,7 +14,7 @@ from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main, parser_of
 from somamba.data.config import DataConfig
 from somamba.errors import SomambaError
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain

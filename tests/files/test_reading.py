@@ -16,7 +16,7 @@ from somamba.data.readers import fastmri, m4raw
 from somamba.errors import DataError
 from somamba.files import reading
 from somamba.files.reading import ArrayInfo, FileInfo
-from somamba.raw.numpy_files import MAPS_KEYS, TRAJECTORY_KEYS
+from somamba.raw.formats.numpy_files import MAPS_KEYS, TRAJECTORY_KEYS
 from somamba.raw.opening import open_raw_scan
 
 

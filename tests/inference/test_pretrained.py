@@ -15,10 +15,10 @@ from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import ConfigError, InputError
 from somamba.inference.pretrained import Pretrained
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_weights
 from somamba.inference.writers.writing import read_provenance, write
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.encoding import encoding
 from somamba.physics.scale import zero_filled_scale
 from somamba.raw.opening import open_raw_scan

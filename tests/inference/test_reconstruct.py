@@ -14,8 +14,8 @@ from somamba.errors import InputError
 from somamba.files.reading import Volume
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.reconstruct import COMPLETE, reconstruct
-from somamba.inference.trained import open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_model
 from somamba.raw.opening import open_raw_scan
 
 ZERO_FILLED = open_model("zero_filled")

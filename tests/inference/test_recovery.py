@@ -13,9 +13,9 @@ from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.inference.recovery import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
+from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.so_mamba.model import SOMamba
-from somamba.models.zero_filled import ZeroFilled
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 
 DRAW = Draw(seed=0, epoch=0, case_id="c1", slice=0)

@@ -14,7 +14,7 @@ from somamba.evaluation.metrics import psnr
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS, build
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import ifft2c
 from somamba.physics.masks import golden_radial

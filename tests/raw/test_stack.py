@@ -29,7 +29,7 @@ def order(distances, normal=OBLIQUE):
 def test_slices_follow_each_other_along_the_normal(distances, slices):
     found = order(distances)
     assert found.slices == slices
-    assert found.even
+    assert not found.doubt
     along = (found.positions - ORIGIN) @ OBLIQUE
     assert (np.diff(along) > 0).all()
     for place, number in enumerate(slices):
@@ -51,12 +51,18 @@ def test_a_missing_slice_has_its_place_and_is_told():
 def test_an_uneven_stack_is_sorted_and_told(distances):
     found = order(distances[::-1])
     assert found.slices == tuple(range(len(distances)))[::-1]
-    assert not found.even
-    assert "unevenly spaced" in found.notes()[-1]
+    assert found.notes()[-1] == "Slices are unevenly spaced, so where they lie is not written."
 
 
 @pytest.mark.parametrize(
-    ("distances", "normal"), [([3, 0, 0], OBLIQUE), ([0, 0, 0], OBLIQUE), ([6, 0, 3], np.zeros(3))]
+    ("distances", "normal", "doubt"),
+    [
+        ([3, 0, 0], OBLIQUE, "at one place"),
+        ([0, 0, 0], OBLIQUE, "at one place"),
+        ([6, 0, 3], np.zeros(3), "direction from slice to slice"),
+    ],
 )
-def test_without_positions_or_a_normal_the_order_stays(distances, normal):
-    assert order(distances, normal).slices == (0, 1, 2)
+def test_without_positions_or_a_normal_the_order_stays_and_it_is_told(distances, normal, doubt):
+    found = order(distances, normal)
+    assert found.slices == (0, 1, 2)
+    assert doubt in found.notes()[-1]

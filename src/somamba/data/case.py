@@ -21,7 +21,7 @@ class Entry:
     id: str
     """Stable name, unique within a dataset; tables average over cases."""
     subject: str
-    """Who was scanned; cases of one subject always share a split."""
+    """The person who was scanned; cases of one subject always share a split."""
     role: Role
     """The official part of the dataset it belongs to; ours may carve validation from ``train``."""
     files: tuple[Path, ...]

@@ -27,7 +27,7 @@ class DataConfig:
     protocol: Literal["magnitude", "raw"] = "magnitude"
     """How slices become measurements: ``magnitude`` is the paper's, ``raw`` is closer to a scanner."""
     acceleration: float | int = 4
-    """The nominal acceleration."""
+    """The nominal acceleration, all samples over measured ones."""
     mask: str | None = None
     """Kind of the sampling mask; by default the dataset's."""
     mask_options: dict[str, float | int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class DataConfig:
     size: tuple[int, int] | None = None
     """Rows and columns of the images; by default the dataset's."""
     seed: int = 0
-    """Names what is drawn for slices: masks, coils, phase, noise. A recipe's own seed names their order."""
+    """Seed of what is drawn for slices: masks, coils, phase, noise. A recipe's own seed decides their order."""
     combine: Literal["coils", "sense"] = "coils"
     """``raw`` only: every coil on its own (no maps in A), or one image seen through sensitivity maps."""
     n_coils: int = 8

@@ -1,4 +1,4 @@
-"""From a case to the slices that are kept on disk: cropped, checked, scaled. Pure functions, one per protocol.
+"""Turns a case into the slices that are kept on disk: cropped, checked, scaled. One pure function per protocol.
 
 ``magnitude``  images (slices, y, x) float32, each scaled to [0, 1] by its own minimum and maximum
 ``raw``        measured k-space (slices, coils, y, x) complex64, or images (slices, y, x) to simulate k-space from
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from somamba.data.case import Case
 from somamba.data.config import DataConfig
 from somamba.errors import DataError
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.fourier import centre_crop, crop_kspace, ifft2c
 from somamba.registry import Registry
 

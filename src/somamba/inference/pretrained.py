@@ -17,10 +17,10 @@ from somamba.inference.adaptation import Adaptation, OnProgress, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
+from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.notebook import html_table
-from somamba.physics.compression import MOST_COILS
-from somamba.raw.in_memory import raw_scan_of
+from somamba.physics.coils.compression import MOST_COILS
+from somamba.raw.formats.in_memory import raw_scan_of
 from somamba.runtime.device import find_device
 
 Array: TypeAlias = NDArray[Any] | Tensor

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from somamba.errors import DataError
 from somamba.files.reading import BLOCK_BYTES, ArrayInfo, Volume, read
 from somamba.physics.fourier import crop_kspace
-from somamba.raw.arrangement import Arrangement, find_arrangement
-from somamba.raw.axes import AXES, Choices, find_axes, maps_axes
+from somamba.raw.layout import AXES, Arrangement, Choices, find_arrangement, find_axes, maps_axes
 from somamba.raw.noise import noise_of_edges
 from somamba.raw.raw_scan import RawScan, slice_with_signal
 from somamba.raw.sampling import find_sampling

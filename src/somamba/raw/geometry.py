@@ -1,4 +1,4 @@
-"""Where a stack of slices lies in the patient: from the directions and positions in ISMRMRD heads to a NIfTI affine."""
+"""The place of a stack of slices in the patient: directions and positions in ISMRMRD heads become a NIfTI affine."""
 
 import numpy as np
 from nibabel.orientations import aff2axcodes

@@ -5,15 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from somamba.errors import ConfigError, DataError
-from somamba.files.naming import READ, named_file
 from somamba.files.reading import Volume, inspect
 from somamba.raw.arrays import arranged_maps, maps_volume, stored_array
-from somamba.raw.axes import Choices
-from somamba.raw.bart import cfl_volume, open_cfl
-from somamba.raw.fastmri import open_fastmri
-from somamba.raw.mrd import open_mrd
-from somamba.raw.nifti import open_nifti
-from somamba.raw.numpy_files import open_npy, open_npz
+from somamba.raw.formats.bart import cfl_volume, open_cfl
+from somamba.raw.formats.fastmri import open_fastmri
+from somamba.raw.formats.mrd import open_mrd
+from somamba.raw.formats.nifti import open_nifti
+from somamba.raw.formats.numpy_files import open_npy, open_npz
+from somamba.raw.layout import Choices
+from somamba.raw.naming import READ, named_file
 from somamba.raw.raw_scan import RawScan
 from somamba.regular_files import open_regular
 

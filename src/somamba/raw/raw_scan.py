@@ -47,7 +47,7 @@ class RawScan:
     voxel: tuple[float, float, float] | None = None
     """Size in mm along the slices, rows and columns of the picture."""
     affine: NDArray[np.float64] | None = None
-    """From column, row and slice of the picture to mm, right, anterior, superior: the affine of a NIfTI file."""
+    """The map from column, row and slice of the picture to mm, right, anterior, superior, as in a NIfTI file."""
     noise: Noise | None = None
     coil_maps: Volume | None = None
     """``(1 or slices, coils, y, x)`` complex64, if they were given."""
@@ -102,7 +102,7 @@ class RawScan:
         return find_sampling(self.kspace(index))
 
     def picture(self, image: Shaped[Tensor, "*any y x"]) -> Shaped[Tensor, "*any rows columns"]:
-        """A reconstructed image as people want it: the right way round, without oversampled margins."""
+        """A reconstructed image as it is shown: rows and columns as in the file, without oversampled margins."""
         turned = image.mT if self.transposed else image
         top, left = (size // 2 - wanted // 2 for size, wanted in zip(turned.shape[-2:], self.image_shape, strict=True))
         return turned[..., top : top + self.image_shape[0], left : left + self.image_shape[1]]

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Complex
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.coils import Region, calibration_region
+from somamba.physics.coils.maps import Region, calibration_region
 from somamba.physics.sampling_mask import SamplingMask
 
 WHOLE = 0.99

@@ -15,11 +15,11 @@ class SliceOrder(NamedTuple):
     """The acquired slice for each place of a stack."""
 
     slices: tuple[int | None, ...]
-    """For every place along the normal, the number of the acquired slice; None for one that is missing."""
+    """The number of the acquired slice at every place along the normal; None for one that is missing."""
     positions: Float[np.ndarray, "slices 3"]
     """The centre of every place, in mm."""
-    even: bool = True
-    """Whether all distances between the slices are alike, as far as it is known."""
+    doubt: str = ""
+    """Why it is not known where the slices lie, as the beginning of a sentence; empty if it is known."""
 
     def notes(self) -> list[str]:
         """What was changed, for people."""
@@ -33,8 +33,8 @@ class SliceOrder(NamedTuple):
                 f"Slices {', '.join(map(str, missing))} (counted from 0 by position) were not acquired; empty ones "
                 "stand in their places."
             )
-        if not self.even:
-            notes.append("Slices are unevenly spaced, so where they lie is not written.")
+        if self.doubt:
+            notes.append(f"{self.doubt}, so where they lie is not written.")
         return notes
 
 
@@ -46,23 +46,25 @@ def slice_order(positions: Float[np.ndarray, "slices 3"], normal: Float[np.ndarr
         normal: Direction from slice to slice, of length 1; any other length means that it is not known.
 
     Returns:
-        The order as acquired, if positions or the normal are not known, or several slices are at one place. A stack
+        The order as acquired, with a doubt, if the normal is not known or several slices are at one place. A stack
         whose distances are no multiples of the smallest is sorted, without places for missing slices.
     """
     acquired = SliceOrder(tuple(range(len(positions))), positions)
-    if len(positions) < 2 or not np.isclose(np.linalg.norm(normal), 1, atol=1e-2):
+    if len(positions) < 2:
         return acquired
+    if not np.isclose(np.linalg.norm(normal), 1, atol=1e-2):
+        return acquired._replace(doubt="The direction from slice to slice is not known")
     along = positions @ normal
     order = np.argsort(along, kind="stable")
     steps = np.diff(along[order])
     smallest = float(steps.min())
     if smallest <= SAME_PLACE:
-        return acquired
+        return acquired._replace(doubt="Several slices are at one place")
     multiples = np.rint(steps / smallest).astype(int)
     even = bool(np.abs(steps / smallest - multiples).max() <= EVEN * multiples.max())
     # More places than that for missing slices are no stack with a gap, but two stacks.
     if not even or int(multiples.sum()) >= 2 * len(positions):
-        return SliceOrder(tuple(int(number) for number in order), positions[order], even=False)
+        return SliceOrder(tuple(int(number) for number in order), positions[order], "Slices are unevenly spaced")
     places = np.concatenate([[0], np.cumsum(multiples)])
     slices: list[int | None] = [None] * (int(places[-1]) + 1)
     for place, number in zip(places, order, strict=True):

@@ -121,7 +121,7 @@ def _series_entry(root: Path, series: DicomSeries, patients: Mapping[str, str] |
 def _patients(root: Path, series: tuple[DicomSeries, ...]) -> dict[str, str] | None:
     """The patient of every first folder whose DICOM images are of one patient; None if PatientIDs tell nothing.
 
-    Exports without names often carry one PatientID, or none, for everybody; then folders decide.
+    Exports without names often carry one PatientID, or none, for all patients; then folders decide.
     """
     known = {one.patient for one in series}
     if len(known) < 2 or "" in known:
