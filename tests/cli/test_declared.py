@@ -6,10 +6,10 @@ from somamba.data.terms import TERMS
 from somamba.evaluation.gallery import CASES
 from somamba.evaluation.leakage import CUTOFFS
 from somamba.inference.engines import ENGINES
-from somamba.inference.trained import DEFAULT
+from somamba.inference.weights.trained import DEFAULT
 from somamba.inference.writers.writing import FORMATS
 from somamba.models.zoo import MODELS
-from somamba.physics.compression import MOST_COILS
+from somamba.physics.coils.compression import MOST_COILS
 from somamba.physics.masks import MASKS
 from somamba.report.figures.reconstructions import ERROR_RANGE
 from somamba.report.report import SLICES, TITLE

@@ -12,7 +12,7 @@ import nibabel
 import numpy as np
 
 from data.readers.made_dicom import write_image
-from inference.raw.made import acquisition, write_mrd
+from raw.made import acquisition, write_mrd
 
 GIB = 1 << 30
 

@@ -3,7 +3,7 @@
 from mutants.mistake import Mistake
 
 HELD_OUT = "physics/test_held_out.py"
-COILS = "physics/test_compression.py"
+COILS = "physics/coils/test_compression.py"
 ADAPT = "inference/test_adaptation.py"
 FOLDER = "data/readers/test_folder.py"
 
@@ -86,14 +86,17 @@ MISTAKES = (
     ),
     Mistake(
         "the samples that decide an adaptation are learned from",
-        "parts = split(one.judge.y, one.judge.A, shown & _scattered",
-        "parts = split(one.y, one.A, sampled_mask(one.A) & _scattered",
+        "        y, A = one.y, one.A\n        height, rows = y.shape[-2]",
+        "        from somamba.physics.held_out import with_mask\n        y, A = one.y + one.hidden, with_mask(\n"
+        "            one.A, sampled_mask(one.A) | sampled_mask(one.hidden_operator)\n"
+        "        )\n"
+        "        height, rows = y.shape[-2]",
         ADAPT,
     ),
     Mistake(
-        "an adaptation hides the centre of k-space",
-        "drawn[..., rows, columns] = False",
-        "pass",
+        "an adaptation keeps the weights of its last step",
+        "for name, value in self.average.module.state_dict().items()}",
+        "for name, value in self.network.state_dict().items()}",
         ADAPT,
     ),
     Mistake(
@@ -104,21 +107,21 @@ MISTAKES = (
     ),
     Mistake(
         "a network is adapted in another phase than it is used in",
-        "y = y if chosen is None else y * chosen.turn",
-        "y = y + 0",
+        "y = y * strengths.turn\n",
+        "y = y + 0\n",
         ADAPT,
     ),
     Mistake("the network's image is not turned back", "return image / turn", "return image", "models/test_refined.py"),
     Mistake(
         "the slightest gain changes the strengths",
-        "self._residual(usual) * (1 - self.config.margin)",
-        "self._residual(usual)",
+        "residuals[0] * (1 - self.config.margin)",
+        "residuals[0]",
         "models/test_refined.py",
     ),
     Mistake(
         "the usual strengths are never left",
-        "best = self._clearly_better(best, others)",
-        "self._clearly_better(best, others)",
+        "best = self._clearly_better([best, *others])",
+        "self._clearly_better([best, *others])",
         "models/test_refined.py",
     ),
     Mistake(

@@ -103,7 +103,7 @@ def _wait(running: Sequence[subprocess.Popen[bytes]]) -> tuple[int, int]:
             break
         time.sleep(PAUSE)
     if failed:
-        time.sleep(10 * PAUSE)  # The first process may be about to say what happened.
+        time.sleep(10 * PAUSE)  # The first process may be about to print what happened.
     for process in running:
         if process.poll() is None:
             process.kill()

@@ -2,8 +2,8 @@
 
 Two files cannot be replaced in one step. The one beside the array holds the SHA-256 of its pixels, so a pair that does
 not belong together counts as damaged; an array of another shape is not ours. It is written first: a kill between the
-two leaves no array that would pass for somebody else's. If there is no room for the array, the file beside it is again
-what it was before.
+two leaves no array that would be taken for a foreign file. If there is no room for the array, the file beside it is
+again what it was before.
 """
 
 import io
@@ -57,7 +57,7 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
 
 
 def _check_ours(path: Path) -> None:
-    """Refuse to replace a file beside an array that does not exist yet, if it is somebody else's."""
+    """Refuse to replace a file beside an array that does not exist yet, if it is a foreign one."""
     try:
         stored_result(_text(path), beside(path), lambda: ())
     except (DataError, OSError) as error:

@@ -112,7 +112,7 @@ static void backward_head(const Scan& a, const ScanGradient& d, const Shape& sha
                           const Partial& partial, int64_t b, int64_t h, int64_t tile0, int64_t tile1, int64_t number,
                           float* rows, float* worker) {
     const int64_t R = RC ? RC : a.rank, wide = shape.tiles * LANES, row = shape.row, start = number * BLOCK;
-    const int64_t at = boundary_at(a, shape, b, h, number);
+    const int64_t state = shape.n * LANES, at = boundary_at(a, shape, b, h, number);
     memcpy(m.turns, a.turns + at * shape.angles, shape.angles * sizeof(double));
     memset(m.dlifts, 0, 3 * R * wide * sizeof(float));
     block.template prepare<RC, N16>(a, shape, b, h, start, m.turns);
@@ -121,25 +121,27 @@ static void backward_head(const Scan& a, const ScanGradient& d, const Shape& sha
         for (const Strided& part : ahead) prefetch_rows(part, b, h, start - BLOCK, BLOCK, tile0, tile1);
     }
     for (int64_t tile = tile0; tile < tile1; ++tile) {
-        const float* saved = a.boundary + (at * shape.tiles + tile) * shape.n * LANES;
-        memcpy(m.state, saved, shape.n * LANES * sizeof(float));
-        for (int64_t i = 0; i < shape.n; ++i) store(m.entering + i * wide + tile * LANES, load(saved + i * LANES));
+        const float* saved = a.boundary + (at * shape.tiles + tile) * state;
+        memcpy(m.state, saved, state * sizeof(float));
         const float* lifts = m.lifts + (h * shape.tiles + tile) * 3 * R * LANES;
-        const Tile w{b, h, tile, (int)least(LANES, a.p - tile * LANES), m.v + tile * LANES, m.y, wide, m.state, lifts,
-                     lifts + R * LANES, lifts + 2 * R * LANES};
+        const BackwardTile w{{b, h, tile, (int)least(LANES, a.p - tile * LANES), m.v + tile * BLOCK * R * LANES, m.y, m.state,
+                              lifts, lifts + R * LANES, lifts + 2 * R * LANES},
+                             saved, m.g + tile * BLOCK * state, m.adjoint + tile * BLOCK * state,
+                             m.dy + tile * BLOCK * R * LANES, m.carried + (h * shape.tiles + tile) * state};
         lift<RC>(a, block, w, start);
-        advance<RC, N16, KEEP_G>(a, shape, block, w, start, m.g + tile * LANES);
-        gate_backward<RC>(a, d, shape, block, w, m, start);
-        adjoint<RC, N16>(shape, block, w, m, m.carried + h * shape.n * wide, R);
-        lift_backward<RC>(a, d, shape, block, w, m, start);
+        advance<RC, N16, KEEP_G>(a, shape, block, w, start, w.g);
+        gate_backward<RC>(a, d, block, w, m, start);
+        adjoint<RC, N16>(shape, block, w, m, R);
+        lift_backward<RC>(a, d, block, w, m, start);
     }
-    const int64_t lane0 = tile0 * LANES, lane1 = tile1 * LANES;
+    const int64_t lane0 = tile0 * LANES, lane1 = tile1 * LANES, tiles = tile1 - tile0;
     for (int64_t t = 0; t < block.length; ++t) {
-        const float *dy = m.dy + t * R * wide, *v = m.v + t * R * wide;
-        float *dq = m.dq + t * R * row, *dk = m.dk + t * R * row;
-        contract<RC, true>(m.g + t * shape.n * wide, shape.n, dy, R, wide, lane0, lane1, dq, row);
-        contract<RC, true>(m.adjoint + t * shape.n * wide, shape.n, v, R, wide, lane0, lane1, dk, row);
-        contract<RC>(dy, R, v, R, wide, lane0, lane1, m.W + t * R * R);
+        const int64_t of_rank = (tile0 * BLOCK + t) * R * LANES, of_state = (tile0 * BLOCK + t) * state;
+        const Lanes dy{m.dy + of_rank, LANES, BLOCK * R * LANES}, v{m.v + of_rank, LANES, BLOCK * R * LANES};
+        const Lanes g{m.g + of_state, LANES, BLOCK * state}, adjoint{m.adjoint + of_state, LANES, BLOCK * state};
+        contract<RC, true>(g, shape.n, dy, R, tiles, m.dq + t * R * row, row);
+        contract<RC, true>(adjoint, shape.n, v, R, tiles, m.dk + t * R * row, row);
+        contract<RC>(dy, R, v, R, tiles, m.W + t * R * R);
         vf total = {};
         for (int64_t lane = lane0; lane < lane1; lane += SOMAMBA_WIDTH) total += *(const vfu*)(m.dalpha + t * wide + lane);
         float* to = rows + t * partial.row_size();

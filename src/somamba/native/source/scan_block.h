@@ -29,22 +29,29 @@ struct Arena {
     }
 };
 
-// to[i * rank + r] = sum over lanes of left[i] . right[r]; TRANSPOSED: to[r * pitch + i].
+// Vectors `row` floats apart, whose tiles of 16 lanes are `tile` floats apart.
+struct Lanes {
+    const float* at;
+    int64_t row, tile;
+};
+
+// to[i * rank + r] = sum over the lanes of all tiles of left[i] . right[r]; TRANSPOSED: to[r * pitch + i].
 template <int RC, bool TRANSPOSED = false>
-INLINE void contract(const float* left, int64_t rows, const float* right, int64_t rank, int64_t wide, int64_t lane0,
-                     int64_t lane1, float* to, int64_t pitch = 0) {
+INLINE void contract(Lanes left, int64_t rows, Lanes right, int64_t rank, int64_t tiles, float* to, int64_t pitch = 0) {
     const int64_t R = RC ? RC : rank;
     constexpr int together = RC ? SOMAMBA_WIDTH / RC : 0;  // rows whose sums fill one vector
     int64_t i = 0;
     if constexpr (together > 0)
         for (; i + together <= rows; i += together) {
             vf total[SOMAMBA_WIDTH] = {};
-            for (int64_t lane = lane0; lane < lane1; lane += SOMAMBA_WIDTH) {
-                UNROLL for (int r = 0; r < RC; ++r) {
-                    const vf y = *(const vfu*)(right + r * wide + lane);
-                    UNROLL for (int w = 0; w < together; ++w)
-                        total[TRANSPOSED ? r * together + w : w * RC + r] += *(const vfu*)(left + (i + w) * wide + lane) * y;
-                }
+            for (int64_t tile = 0; tile < tiles; ++tile) {
+                const float *x = left.at + tile * left.tile + i * left.row, *y = right.at + tile * right.tile;
+                UNROLL for (int j = 0; j < LANES; j += SOMAMBA_WIDTH)
+                    UNROLL for (int r = 0; r < RC; ++r) {
+                        const vf factor = *(const vfu*)(y + r * right.row + j);
+                        UNROLL for (int w = 0; w < together; ++w)
+                            total[TRANSPOSED ? r * together + w : w * RC + r] += *(const vfu*)(x + w * left.row + j) * factor;
+                    }
             }
             const vf folded = sums(total);
             if constexpr (TRANSPOSED) {
@@ -57,10 +64,10 @@ INLINE void contract(const float* left, int64_t rows, const float* right, int64_
         }
     for (; i < rows; ++i)
         for (int64_t r = 0; r < R; ++r) {
-            vf total = {};
-            for (int64_t lane = lane0; lane < lane1; lane += SOMAMBA_WIDTH)
-                total += *(const vfu*)(left + i * wide + lane) * *(const vfu*)(right + r * wide + lane);
-            to[TRANSPOSED ? r * pitch + i : i * R + r] = sum(total);
+            V total = splat(0);
+            for (int64_t tile = 0; tile < tiles; ++tile)
+                total = fma(total, load(left.at + tile * left.tile + i * left.row), load(right.at + tile * right.tile + r * right.row));
+            to[TRANSPOSED ? r * pitch + i : i * R + r] = sum(halves(total));
         }
 }
 
@@ -156,7 +163,7 @@ inline void Block::prepare(const Scan& a, const Shape& shape, int64_t b, int64_t
             turn<N16>(B + t * a.B.token + r * a.B_rank, bias, a.n, row, with + t * row, against + t * row, pair, kt + r * row);
         }
         for (int64_t i = 0; i < R * row; i += LANES) store(kct + i, load(kt + i) * c[t]);
-        contract<RC>(qt, R, kt, R, row, 0, row, products);
+        contract<RC>({qt, row, LANES}, R, {kt, row, LANES}, R, row / LANES, products);
         for (int64_t i = 0; i < R * R; ++i) corr[t * R * R + i] = -s[t] * products[i];
         for (int64_t r = 0; r < R; ++r) corr[t * R * R + r * R + r] += a.D[h];
     }

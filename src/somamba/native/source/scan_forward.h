@@ -9,7 +9,6 @@ struct Tile {
     int64_t b, h, tile;
     int lanes;                 // valid lanes; fewer than 16 only at the end of a head
     float *v, *y;              // BLOCK rank 16: lifted content; read-out before the gate
-    int64_t v_row;             // floats from one rank of v to the next
     float* state;              // n 16
     const float *mx, *mz, *mo;  // rank 16: mimo weights of these lanes
 };
@@ -26,13 +25,13 @@ INLINE void lift(const Scan& a, const Block& block, const Tile& w, int64_t start
     const float* x = a.x.data + w.b * a.x.batch + start * a.x.token + w.h * a.x.head + w.tile * LANES;
     for (int64_t t = 0; t < block.length; ++t) {
         const V content = load(x + t * a.x.token, w.lanes);
-        float *v = w.v + t * R * w.v_row, *y = w.y + t * R * LANES;
+        float *v = w.v + t * R * LANES, *y = w.y + t * R * LANES;
         const float* corr = block.corr + t * R * R;
         if constexpr (RC > 0) {  // the lifted vectors stay in registers
             V lifted[RC];
             UNROLL for (int r = 0; r < RC; ++r) {
                 lifted[r] = content * load(w.mx + r * LANES);
-                store(v + r * w.v_row, lifted[r]);
+                store(v + r * LANES, lifted[r]);
             }
             UNROLL for (int r = 0; r < RC; ++r) {
                 V total = lifted[0] * corr[r * RC];
@@ -41,10 +40,10 @@ INLINE void lift(const Scan& a, const Block& block, const Tile& w, int64_t start
             }
             continue;
         }
-        for (int64_t r = 0; r < R; ++r) store(v + r * w.v_row, content * load(w.mx + r * LANES));
+        for (int64_t r = 0; r < R; ++r) store(v + r * LANES, content * load(w.mx + r * LANES));
         for (int64_t r = 0; r < R; ++r) {
             V total = load(v) * corr[r * R];
-            for (int64_t u = 1; u < R; ++u) total = fma(total, load(v + u * w.v_row), corr[r * R + u]);
+            for (int64_t u = 1; u < R; ++u) total = fma(total, load(v + u * LANES), corr[r * R + u]);
             store(y + r * LANES, total);
         }
     }
@@ -57,7 +56,7 @@ static void write_states(const Scan& a, const Block& block, const Tile& w, int64
     for (int64_t i = 0; i < NT && n0 + i < a.n; ++i) {
         V h = g[i];
         for (int64_t r = 0; r < R; ++r)
-            h = fma(h, load(w.v + (t * R + r) * w.v_row), -block.s[t] * block.k[(t * R + r) * round_up(a.n, LANES) + n0 + i]);
+            h = fma(h, load(w.v + (t * R + r) * LANES), -block.s[t] * block.k[(t * R + r) * round_up(a.n, LANES) + n0 + i]);
         store(lane, h);
         float* to = a.states + (((w.b * a.tokens + token) * a.heads + w.h) * a.p + w.tile * LANES) * a.n + n0 + i;
         for (int j = 0; j < w.lanes; ++j) to[j * a.n] = lane[j];
@@ -70,20 +69,20 @@ enum Trajectory { FORGET, KEEP_G, WRITE_H };
 // Advance the tile's state over the block and add what is read to y.
 template <int RC, bool N16, Trajectory WHAT>
 INLINE void advance(const Scan& a, const Shape& shape, const Block& block, const Tile& w, int64_t start, float* kept) {
-    const int64_t R = RC ? RC : a.rank, wide = shape.tiles * LANES, length = block.length;
+    const int64_t R = RC ? RC : a.rank, length = block.length;
     const int64_t row = N16 ? LANES : shape.row, states = N16 ? LANES : shape.n;
     for (int64_t n0 = 0; n0 < states; n0 += NT) {
         V g[NT];
         UNROLL for (int i = 0; i < NT; ++i) g[i] = load(w.state + (n0 + i) * LANES);
         for (int64_t t = 0; t < length; ++t) {
             const float *k = block.kc + t * R * row + n0, *q = block.q + t * R * row + n0;
-            const float *v = w.v + t * R * w.v_row, shrink = block.shrink[t];
+            const float *v = w.v + t * R * LANES, shrink = block.shrink[t];
             float* y = w.y + t * R * LANES;
             // Decay and first input are added together: alone, a decay near one would be rounded away.
             const V v0 = load(v);
             UNROLL for (int i = 0; i < NT; ++i) g[i] = g[i] + fma(v0 * k[i], g[i], shrink);
             UNROLL for (int64_t r = 1; r < R; ++r) {
-                const V vr = load(v + r * w.v_row);
+                const V vr = load(v + r * LANES);
                 UNROLL for (int i = 0; i < NT; ++i) g[i] = fma(g[i], vr, k[r * row + i]);
             }
             UNROLL for (int64_t r = 0; r < R; ++r) {
@@ -92,7 +91,7 @@ INLINE void advance(const Scan& a, const Shape& shape, const Block& block, const
                 store(y + r * LANES, total);
             }
             if constexpr (WHAT == KEEP_G)
-                UNROLL for (int i = 0; i < NT; ++i) store(kept + (t * shape.n + n0 + i) * wide, g[i]);
+                UNROLL for (int i = 0; i < NT; ++i) store(kept + (t * shape.n + n0 + i) * LANES, g[i]);
             // A copy: handing out the address of g itself would keep it out of registers.
             if constexpr (WHAT == WRITE_H) {
                 V copy[NT];
@@ -198,7 +197,7 @@ static void scan_forward_rank(const Scan& a, int index, int count) {
             for (int64_t tile = tile0; tile < tile1; ++tile) {
                 const float* own = lifts + tile * 3 * R * LANES;
                 float* state = states + tile * state_size;
-                const Tile w{b, h, tile, (int)least(LANES, a.p - tile * LANES), v, y, LANES, state, own, own + R * LANES,
+                const Tile w{b, h, tile, (int)least(LANES, a.p - tile * LANES), v, y, state, own, own + R * LANES,
                              own + 2 * R * LANES};
                 if (a.boundary) memcpy(a.boundary + (at * shape.tiles + tile) * state_size, state, state_size * sizeof(float));
                 lift<RC>(a, block, w, start);

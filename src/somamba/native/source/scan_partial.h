@@ -31,12 +31,12 @@ struct Partial {
 
 // Buffers of one worker.
 struct Backward {
-    float *g, *adjoint;          // BLOCK n tiles 16: g after each token; Lambda
-    float *v, *dy;               // BLOCK rank tiles 16
+    float *g, *adjoint;          // tiles BLOCK n 16: g after each token; Lambda
+    float *v, *dy;               // tiles BLOCK rank 16
     float* y;                    // BLOCK rank 16: read-out of one tile, then its dv
     float* dalpha;               // BLOCK tiles 16, lanes not yet summed
-    float *entering, *state;     // n tiles 16: g before the block; n 16
-    float* carried;              // heads n tiles 16: alpha Lambda of the token after the block
+    float* state;                // n 16
+    float* carried;              // heads tiles n 16: alpha Lambda of the token after the block
     float *dq, *dk, *W;          // BLOCK rank row, BLOCK rank row, BLOCK rank rank: dy[r] . v[r'] at [r][r']
     float *lifts, *dlifts;       // heads tiles 3 rank 16: mimo_x, mimo_z, mimo_o; tiles 3 rank 16: gradients of a block
     double* turns;
@@ -48,7 +48,6 @@ struct Backward {
         dy = arena.take(BLOCK * s.rank * wide);
         y = arena.take(BLOCK * s.rank * LANES);
         dalpha = arena.take(BLOCK * wide);
-        entering = arena.take(s.n * wide);
         state = arena.take(s.n * LANES);
         carried = arena.take(heads * s.n * wide);
         dq = arena.take(BLOCK * s.rank * s.row);
@@ -61,8 +60,14 @@ struct Backward {
     static int64_t floats(const Shape& s, int64_t heads) {
         const int64_t wide = s.tiles * LANES;
         return BLOCK * (2 * s.n * wide + 2 * s.rank * wide + s.rank * LANES + wide + 2 * s.row * s.rank + s.rank * s.rank) +
-               s.n * (wide + LANES + heads * wide) + 3 * s.rank * wide * (heads + 1) + 2 * s.angles + 16 * LANES;
+               s.n * (LANES + heads * wide) + 3 * s.rank * wide * (heads + 1) + 2 * s.angles + 16 * LANES;
     }
+};
+
+// What a tile of the backward pass has of its own: one behind the other, so that the first cache holds what comes next.
+struct BackwardTile : Tile {
+    const float* entering;            // n 16: g before the block
+    float *g, *adjoint, *dy, *carried;  // its part of the buffers
 };
 
 INLINE int64_t backward_scratch(const Shape& shape, int64_t heads) {
