@@ -53,7 +53,7 @@ def reconstruct(
     Raises:
         SomambaError: the source cannot be read or reconstructed; the message says what to do.
 
-    Example:
+    Examples:
         >>> import numpy as np, somamba
         >>> image = np.zeros((32, 24))
         >>> image[8:20, 6:18] = 1
@@ -107,7 +107,7 @@ def evaluate(
     Raises:
         SomambaError: no such model, dataset or split, or weights of another protocol.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> from pathlib import Path
         >>> from somamba.data.phantom import write_phantom  # small images for trying things out
@@ -162,7 +162,7 @@ def train(
     Raises:
         SomambaError: a recipe, data or folder that cannot be used; the message says what to do.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> from pathlib import Path
         >>> from somamba.data.phantom import write_phantom  # small images for trying things out

@@ -134,7 +134,7 @@ class Pretrained:
             InputError: arrays that do not fit, too few lines to estimate coil maps from; it says what to do.
             ConfigError: axes that are not understood.
 
-        Example:
+        Examples:
             >>> import numpy as np, somamba
             >>> image = np.zeros((32, 24), dtype=np.complex64)
             >>> image[8:20, 6:18] = 1
@@ -183,6 +183,17 @@ class Pretrained:
 
         Raises:
             InputError: a model without weights, or arrays that do not fit.
+
+        Examples:
+            >>> import numpy as np, somamba
+            >>> from somamba.inference.adaptation import Adaptation
+            >>> image = np.zeros((32, 24))
+            >>> image[8:20, 6:18] = 1
+            >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(image))).astype("complex64")
+            >>> kspace[:, :6:2] = 0  # three lines were not acquired
+            >>> model = somamba.load("brain_raw", device="cpu").adapt(kspace, settings=Adaptation(steps=1))
+            >>> model.adaptation["steps"], model.reconstruct(kspace).shape
+            (1, (32, 24))
         """
         scan = raw_scan_of(kspace, maps=maps, mask=mask, noise=noise, axes=axes, centred=centred)
         preparation = Preparation(scan, self.trained, RecoveryOptions(coils=coils))
@@ -210,7 +221,7 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
     Raises:
         SomambaError: there is no such model, or its files are not those that were written.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> model = somamba.load("brain_raw", device="cpu")
         >>> model.trained.name, model.trained.protocol

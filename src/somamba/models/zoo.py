@@ -157,7 +157,7 @@ def build(name: str, config: Any = None) -> Reconstructor:
     Raises:
         UnknownNameError: no model has this name.
 
-    Example:
+    Examples:
         >>> import somamba, torch
         >>> A = somamba.encoding(somamba.masks.equispaced(48, acceleration=4).tensor())
         >>> y = A(torch.ones(1, 1, 32, 48, dtype=torch.complex64))

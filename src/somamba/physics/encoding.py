@@ -133,7 +133,7 @@ def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
     Raises:
         InputError: a mask that is empty or not 0/1, maps that are not complex or not finite, or sizes that disagree.
 
-    Example:
+    Examples:
         >>> import somamba, torch
         >>> A = somamba.encoding(torch.tensor([1, 0, 1, 1, 0, 1]))
         >>> y = A(torch.ones(1, 1, 4, 6, dtype=torch.complex64))

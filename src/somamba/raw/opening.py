@@ -60,7 +60,7 @@ def open_raw_scan(
         DataError: a file that is missing, damaged or hostile, or that holds nothing to reconstruct; it says what to do.
         ConfigError: a choice that does not apply to such a file.
 
-    Example:
+    Examples:
         >>> import numpy as np, somamba
         >>> kspace = np.fft.fftshift(np.fft.fft2(np.ones((4, 32, 24)))).astype("complex64")
         >>> np.save("kspace.npy", kspace)

@@ -51,7 +51,7 @@ def write(reconstruction: Reconstruction, path: str | Path, format: str | None =
             was there is untouched.
         MissingExtraError: the format needs a package that is not installed.
 
-    Example:
+    Examples:
         >>> import numpy as np, somamba
         >>> made = somamba.reconstruct(np.fft.fft2(np.ones((32, 32))).astype("complex64"), "zero_filled")
         >>> somamba.write(made, "images/first.nii.gz")
