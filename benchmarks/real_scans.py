@@ -33,9 +33,9 @@ from torch import Tensor
 
 from somamba.errors import InputError, SomambaError
 from somamba.evaluation.metrics import Scores, score
-from somamba.inference.adaptation import adapt, refinement_config
+from somamba.inference.adaptation import adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.reconstruct import recover_slice
+from somamba.inference.reconstruct import recover_slice, refinement_config
 from somamba.inference.recovery import Method
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_weights

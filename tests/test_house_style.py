@@ -25,8 +25,8 @@ MOST_LINES = 300
 MOST_STATEMENT_LINES = 60
 """Lines of a function besides its docstring."""
 MOST_MODULES = 12
-ONE_FOR_EACH = {SOURCE / "cli" / "commands", SOURCE / "cli" / "parsers"}
-"""Folders that hold one module for each command, however many commands there are."""
+ONE_FOR_EACH = {SOURCE / "cli" / "commands", SOURCE / "cli" / "parsers", SOURCE / "data" / "readers"}
+"""Folders that hold one module for each command or dataset, however many there are."""
 FRAGMENT = re.compile(
     r"(Of|That|Those|On which|In which|From which|See|The same|Likewise|At most|At least|As|Is called|Its own)\b"
 )

@@ -3,7 +3,7 @@
 from mutants.mistake import Mistake
 
 HELD_OUT = "physics/test_held_out.py"
-COILS = "physics/test_compression.py"
+COILS = "physics/coils/test_compression.py"
 ADAPT = "inference/test_adaptation.py"
 FOLDER = "data/readers/test_folder.py"
 

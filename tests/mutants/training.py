@@ -106,18 +106,18 @@ MISTAKES = (
         "annealing goes over another length",
         "length = start + max(1, round(recipe.anneal.epochs * epoch))",
         "length = start + max(1, round(2 * recipe.anneal.epochs * epoch))",
-        "training/test_plan.py training/test_anneal.py",
+        "training/test_plan.py training/run/test_anneal.py",
     ),
     Mistake(
         "annealing ends above zero",
         "decay_length=length - start, decay_to=0.0",
         "decay_length=length - start, decay_to=1e-5",
-        "training/test_plan.py training/test_anneal.py",
+        "training/test_plan.py training/run/test_anneal.py",
     ),
     Mistake(
         "an annealed copy keeps the best of the run",
         "values = asdict(replace(progress, best=None))",
         "values = asdict(progress)",
-        "training/test_anneal.py",
+        "training/run/test_anneal.py",
     ),
 )

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,31 @@ def test_the_environment_can_forbid_it():
 @pytest.mark.parametrize(("megabytes", "returned"), [((16,), 95), ((1024,), 0), ((4096,), 0), ((4096, 16), 0)])
 def test_freed_memory_is_kept_up_to_the_most_that_was_asked_for(megabytes, returned):
     assert run(keep=True, megabytes=megabytes)[2] == pytest.approx(returned, abs=2)
+
+
+LARGE = """
+import ctypes
+from somamba.native.memory import keep_pages
+
+libc = ctypes.CDLL(None)
+libc.sbrk.restype = ctypes.c_void_p
+assert keep_pages(64)
+flags, start = "", 0
+for line in open("/proc/self/smaps"):
+    first, _, rest = line.partition("-")
+    if rest and "[heap]" in rest:
+        start = 1
+    elif rest and ":" not in first:
+        start = 0
+    if start and line.startswith("VmFlags"):
+        flags += line
+before = libc.sbrk(0)
+keep_pages(64)
+print(int(" hg" in flags), libc.sbrk(0) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="the system has no large pages")
+def test_the_heap_asks_for_large_pages_and_grows_for_them_once():
+    output = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, check=True).stdout
+    assert [int(word) for word in output.split()] == [1, 0]

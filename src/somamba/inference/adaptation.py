@@ -103,7 +103,7 @@ class _Slice:
     parts: HeldOut
     """What is shown, and the lines that decide."""
     strengths: Strengths | None
-    """Of the last step; None if none follows."""
+    """Strengths of the last step; None if none follows."""
 
 
 def adapt(
@@ -156,11 +156,6 @@ def adapt(
     config = {**trained.config, "adaptation": record}
     adapted = replace(trained, model=network, weights=weights_digest(network.state_dict()), config=config)
     return Adapted(trained=adapted, record=record)
-
-
-def refinement_config(trained: Trained) -> RefinementConfig:
-    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
-    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
 
 
 class _Run:
@@ -248,7 +243,7 @@ def _chosen(
 ) -> tuple[list[int], list[_Slice]]:
     """Slices with signal, spread over the volume, each with the samples that are never shown and decide.
 
-    They are the first set that the last step chooses its strengths by. So it can judge the adapted network, too.
+    They are the first set that the last step chooses its strengths by, so they also measure the adapted network.
     """
     count = preparation.scan.slices
     wanted = min(most, count)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.inference.adaptation import Adaptation, Adapted, adapt, refinement_config
+from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
 from somamba.inference.weights.trained import Trained
 from somamba.models.classical.zero_filled import ZeroFilled
-from somamba.models.refined import Refined, Strengths
+from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
 from somamba.raw.naming import stem
@@ -200,6 +200,11 @@ def _refinement(preparation: Preparation, trained: Trained, device: torch.device
             refined.fixed = chosen[0]
             break
     return refined
+
+
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
+    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
 
 
 def _without_signal(scan: RawScan) -> str:

@@ -154,7 +154,7 @@ def _seen(A: LinearOperator) -> Tensor:
 
 
 def _fewer_coils(parts: HeldOut, n_coils: int, n_slices: int) -> HeldOut:
-    """The same samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
+    """The samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
     maps = coil_maps(parts.A)
     if maps is None or maps.ndim > 4 or n_slices > 1 or maps.shape[1] <= n_coils:
         return parts

@@ -52,7 +52,7 @@ class HeldOut:
         return (squares + rest.sum(dim=1) / size.sum(dim=1)) / 2
 
     def rows(self, rows: slice) -> "HeldOut":
-        """The same of some rows of the image, if whole columns were acquired, which do not mix rows; else all of it."""
+        """Both parts of some rows of the image; of all rows unless whole columns were acquired, which mix none."""
         if sampled_mask(self.A).shape[-2] > 1:
             return self
         return HeldOut(*some_rows(self.y, self.A, rows), *some_rows(self.hidden, self.hidden_operator, rows))

@@ -113,33 +113,6 @@ def take_step(
         world: The processes that share the step.
         requests: What this process asks for.
     """
-    return Launched(compute_step(model, optimiser, batches, recipe, rate=rate, world=world, requests=requests), rate)
-
-
-def compute_step(
-    model: Reconstructor,
-    optimiser: torch.optim.Optimizer,
-    batches: Sequence[Batch],
-    recipe: Recipe,
-    *,
-    rate: float,
-    world: World,
-    requests: Requests,
-) -> Tensor:
-    """Do the work of `take_step`.
-
-    Args:
-        model: As for `take_step`.
-        optimiser: Likewise.
-        batches: Likewise.
-        recipe: Likewise.
-        rate: Likewise.
-        world: Likewise.
-        requests: Likewise.
-
-    Returns:
-        Loss, norm, and how many processes ask to stop and to save, on the device.
-    """
     model.train()
     optimiser.zero_grad(set_to_none=True)
     sums = torch.zeros(3, dtype=torch.float64, device=world.device)
@@ -162,7 +135,7 @@ def compute_step(
     optimiser.found_inf = (~numbers[:2].isfinite().all()).float()  # type: ignore[attr-defined]
     optimiser.step()
     del optimiser.found_inf  # type: ignore[attr-defined]
-    return numbers
+    return Launched(numbers, rate)
 
 
 def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from somamba.errors import ConfigError, InputError
+from somamba.errors import ConfigError, DataError, InputError
 from somamba.inference.weights.checkpoint import read_checkpoint, save_checkpoint
 from somamba.results.journal import read_journal
 from somamba.training.plan import make_plan
@@ -113,3 +113,9 @@ def test_other_processes_wait_for_the_first_and_take_its_recipe(going_on, tmp_pa
 
 def test_the_copy_lies_beside_the_run():
     assert annealed_folder(Path("runs/x")) == Path("runs/x_annealed")
+
+
+def test_data_that_are_not_there_leave_no_folder(going_on, tmp_path):
+    with pytest.raises(DataError, match="nowhere is not a folder"):
+        begin_annealing(going_on[0], tmp_path / "new", 1.0, [f"--data.path={tmp_path / 'nowhere'}"])
+    assert not (tmp_path / "new").exists()

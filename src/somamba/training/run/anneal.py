@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from somamba.data.catalog import split_entries
 from somamba.durable import replace_file
 from somamba.errors import ConfigError, InputError
 from somamba.inference.weights.checkpoint import (
@@ -75,6 +76,8 @@ def begin_annealing(
         raise ConfigError(f"{run} is annealed already.")
     recipe = replace(recipe, anneal=Anneal(step=progress.step, epochs=epochs))
     if not dry:
+        # Data that are not there are noticed before a folder is made that would have to be removed again.
+        split_entries(recipe.data.dataset, recipe.data.root, "train", validation=recipe.data.validation)
         with locked(folder):
             _copy(run, found, recipe, folder)
     return recipe
