@@ -1,5 +1,7 @@
 """A step is the one that its formula names: loss, clipping, rate, AdamW; who is decayed, and whose memory is whose."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -93,6 +95,16 @@ def recipe(loss="l1", **optimiser):
 def test_the_loss_is_that_of_the_magnitudes_over_all_coils(loss, wanted):
     images, batch = two_coils([3.0, 9.0])
     assert batch_loss(Fixed(images), batch, recipe(loss)).item() == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("bf16", [True, False])
+def test_layers_run_in_bfloat16_only_if_the_recipe_says_so(bf16, monkeypatch):
+    images, batch = two_coils([3.0, 9.0])
+    model, seen = Fixed(images), []
+    forward = model.forward
+    monkeypatch.setattr(model, "forward", lambda *a: (seen.append(torch.is_autocast_enabled("cpu")), forward(*a))[1])
+    batch_loss(model, batch, replace(recipe(), bf16=bf16))
+    assert seen == [bf16]
 
 
 def magnitude_gradient(weights, target):
