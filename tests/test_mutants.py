@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from mutants import compared, evaluation, physics, scan, scans, so_mamba, training
+from mutants import compared, evaluation, native, physics, scan, scans, so_mamba, training
 
 TESTS = Path(__file__).parent
 SOURCES = {path: path.read_text(encoding="utf-8") for path in (TESTS.parent / "src").rglob("*.py")}
-TOPICS = (compared, evaluation, physics, scan, scans, so_mamba, training)
+TOPICS = (compared, evaluation, native, physics, scan, scans, so_mamba, training)
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.__name__)
