@@ -16,7 +16,7 @@ import selective
 import torch
 
 from scan import forward_task, on_device, paper_inputs, synchronised, training_task
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.timing import alternate
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.unit import Unit

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import torch
 from network import inference, network
 
-from somamba.evaluation.efficiency import random_measurement
+from somamba.evaluation.cost.measured import random_measurement
+from somamba.evaluation.cost.memory import added_megabytes, in_child
+from somamba.evaluation.cost.timing import alternate
 from somamba.evaluation.leakage import LeakageConfig, trace_leakage
-from somamba.evaluation.memory import added_megabytes, in_child
-from somamba.evaluation.timing import alternate
 from somamba.evaluation.trace import ScanTrace, record_scans
 from somamba.models.base import Reconstructor
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import torch
 
-from somamba.evaluation.efficiency import InferenceCost, measure_inference
+from somamba.evaluation.cost.measured import InferenceCost, measure_inference
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
 

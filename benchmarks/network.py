@@ -12,10 +12,10 @@ from dataclasses import replace
 import torch
 from timing import gemm_task
 
-from somamba.evaluation.cost import measure_cost
-from somamba.evaluation.efficiency import awake, random_measurement
-from somamba.evaluation.memory import added_megabytes, in_child
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.counted import measure_cost
+from somamba.evaluation.cost.measured import awake, random_measurement
+from somamba.evaluation.cost.memory import added_megabytes, in_child
+from somamba.evaluation.cost.timing import alternate
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.config import MixerConfig, SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba

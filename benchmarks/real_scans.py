@@ -35,16 +35,16 @@ from somamba.errors import InputError, SomambaError
 from somamba.evaluation.metrics import Scores, score
 from somamba.inference.adaptation import adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.reconstruct import recover_slice
+from somamba.inference.reconstruct import recover_slice, refinement_config
 from somamba.inference.recovery import Method
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
-from somamba.models.cg_sense import CGSense, CGSenseConfig
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.inference.weights.trained import open_weights
+from somamba.models.classical.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.refined import Refined
 from somamba.models.zoo import build
 from somamba.physics.operator import LinearOperator
+from somamba.raw.opening import open_raw_scan
 
 TIKHONOV = (1e-3, 3e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.4)
 WAVELET = (1e-4, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
@@ -129,9 +129,9 @@ def reconstructions(trial: Preparation, options: argparse.Namespace) -> Iterator
         yield timed(trial, "so_mamba", Refined(trained.model))
     if options.adapt:
         began = time.perf_counter()
-        adapted = adapt(trial, trained).trained.model
+        adapted = adapt(Preparation(trial.scan, trained, trial.options), trained).trained
         seconds = time.perf_counter() - began
-        found = timed(trial, "so_mamba adapted", Refined(adapted))
+        found = timed(trial, "so_mamba adapted", Refined(adapted.model, refinement_config(adapted)))
         yield found._replace(seconds=found.seconds + seconds)
 
 

@@ -1,10 +1,12 @@
 """Time and memory of reconstructing one slice of the bundled scan (224x224, 13 coils compressed to 12).
 
-    python benchmarks/reconstruct.py --threads 2             # stages of a plain reconstruction
-    python benchmarks/reconstruct.py --threads 2 --adapt 3   # and what three steps of an adaptation say about sixty
+    python benchmarks/reconstruct.py --threads 2                       # stages of a plain reconstruction
+    python benchmarks/reconstruct.py --threads 2 --adapt               # and one slice with --adapt auto
+    python benchmarks/reconstruct.py --threads 2 --adapt --volume 20   # and a volume of so many slices
 
-Every stage is given in seconds, the best of several, and as a ratio to the network alone. Memory is the peak of the
-process. Timings of a busy machine are upper bounds; ratios of one run can be compared.
+Every stage is given in seconds and in seconds of the processor, added over its cores, the best of several; and as a
+ratio of the latter to one slice as it comes. Seconds of a busy machine are upper bounds, those of the processor hold
+there too. Memory is the peak of the process, with torch and the program itself.
 """
 
 import argparse
@@ -13,45 +15,51 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from somamba.cli.demo import SAMPLE
-from somamba.inference.adaptation import MOST_STEPS, Adaptation, adapt
+from somamba.cli.commands.demo import SAMPLE
+from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import recover
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained, open_weights
 from somamba.models.refined import Refined
 from somamba.physics.operator import LinearOperator
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
+from somamba.raw.raw_scan import RawScan
 
 
-def best_seconds(run: Callable[[], object], repeats: int) -> float:
-    """The least time of several."""
+class Taken(NamedTuple):
+    """How long something took."""
+
+    seconds: float
+    processor: float
+
+
+def taken(run: Callable[[], object], repeats: int = 1) -> Taken:
+    """The least times of several."""
     found = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         run()
-        found.append(time.perf_counter() - began)
-    return min(found)
+        found.append(Taken(time.perf_counter() - began, time.process_time() - worked))
+    return Taken(min(one.seconds for one in found), min(one.processor for one in found))
 
 
-def main() -> None:
-    """Measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--acceleration", type=float, default=4.0)
-    parser.add_argument("--weights", default="brain_raw")
-    parser.add_argument("--adapt", type=int, metavar="STEPS", help="time an adaptation of so many steps too")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
-    logging.basicConfig(level=logging.WARNING)
-    torch.set_num_threads(options.threads)
-    trained = open_weights(options.weights)
-    undersampling = Undersampling(acceleration=options.acceleration)
-    preparation = Preparation(open_raw_scan(SAMPLE), trained, RecoveryOptions(undersampling=undersampling))
+def peak_memory() -> str:
+    """The most memory that the process has held so far."""
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+
+
+def stages(preparation: Preparation, trained: Trained, repeats: int) -> dict[str, Taken]:
+    """A plain reconstruction and its parts."""
     prepared = preparation.slice(0)
     if prepared is None:
         raise SystemExit("There is no signal in the sample.")
@@ -62,24 +70,57 @@ def main() -> None:
         return A.adjoint(y)
 
     recover(choose, measured)
-    stages: dict[str, Callable[[], object]] = {
+    runs: dict[str, Callable[[], object]] = {
         "network": partial(recover, trained.model, measured),
         "coil maps and all else before it": partial(preparation.slice, 0),
         "network, last step with known strengths": partial(recover, fixed, measured),
         "network, last step": partial(recover, Refined(trained.model), measured),
+        "one slice as it comes": partial(reconstruct, preparation.scan, trained, preparation.options),
     }
-    seconds = {name: best_seconds(run, options.repeats) for name, run in stages.items()}
-    seconds["one slice as it comes"] = seconds["coil maps and all else before it"] + seconds["network, last step"]
-    further = seconds["coil maps and all else before it"] + seconds["network, last step with known strengths"]
-    seconds["each further slice of a volume"] = further
-    if options.adapt:
-        found = adapt(preparation, trained, Adaptation(steps=options.adapt, check_every=options.adapt))
-        seconds["a step of an adaptation"] = found.record["seconds"] / options.adapt
-        seconds[f"{MOST_STEPS} steps, the most of --adapt auto"] = MOST_STEPS * seconds["a step of an adaptation"]
+    found = {name: taken(run, repeats) for name, run in runs.items()}
+    before, behind = found["coil maps and all else before it"], found["network, last step with known strengths"]
+    return {**found, "each further slice of a volume": Taken(*(a + b for a, b in zip(before, behind, strict=True)))}
+
+
+def adapted(name: str, scan: RawScan, trained: Trained, options: RecoveryOptions) -> dict[str, Taken]:
+    """A reconstruction with ``--adapt auto``, all of it."""
+    made: list[Reconstruction] = []
+    times = taken(lambda: made.append(reconstruct(scan, trained, options, adaptation=Adaptation())))
+    return {f"{name}, --adapt auto, {made[0].provenance['adaptation']['steps_done']} steps": times}
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--acceleration", type=float, default=4.0)
+    parser.add_argument("--weights", default="brain_raw")
+    parser.add_argument("--adapt", action="store_true", help="time one slice with --adapt auto too")
+    parser.add_argument("--volume", type=int, metavar="SLICES", help="time --adapt auto for a volume of so many slices")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING)
+    torch.set_num_threads(options.threads)
+    trained = open_weights(options.weights)
+    recovery = RecoveryOptions(undersampling=Undersampling(acceleration=options.acceleration))
+    scan = open_raw_scan(SAMPLE)
     print(f"{trained.name} ({options.weights}), x{options.acceleration:g}, {options.threads} threads")
-    for name, one in seconds.items():
-        print(f"{name:<42} {one:8.3f} s {one / seconds['network']:7.2f} x network")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    found = stages(Preparation(scan, trained, recovery), trained, options.repeats)
+    plain = found["one slice as it comes"].processor
+
+    def tell(found: dict[str, Taken]) -> None:
+        for name, (seconds, processor) in found.items():
+            print(f"{name:<42} {seconds:8.3f} s {processor:8.3f} s {processor / plain:7.2f} x one slice", flush=True)
+
+    tell(found)
+    print(f"peak memory of these {peak_memory()}", flush=True)
+    if options.adapt:
+        tell(adapted("one slice", scan, trained, recovery))
+    if options.volume:
+        kspace = np.stack([scan.kspace(0).numpy()] * options.volume)
+        volume = raw_scan_of(kspace, axes=("slices", "coils", "y", "x"), centred=True)
+        tell(adapted(f"{options.volume} slices", volume, trained, recovery))
+    print(f"peak memory {peak_memory()}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import torch
 from timing import gemm_task
 from torch import Tensor
 
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.timing import alternate
 from somamba.native import library
 from somamba.scan.backends import BACKENDS, Request
 from somamba.scan.inputs import ScanInputs

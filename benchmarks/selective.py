@@ -13,7 +13,7 @@ import torch
 from timing import gemm_task
 from torch import Tensor
 
-from somamba.evaluation.timing import alternate
+from somamba.evaluation.cost.timing import alternate
 from somamba.native import library
 from somamba.scan.choice import Request
 from somamba.scan.selective.backends import BACKENDS

@@ -97,7 +97,7 @@ def step(task: str, slices: int) -> Callable[[], object]:
 
 def memory_of(task: str) -> float:
     """Megabytes that one step adds to this process, which should have done nothing else before."""
-    from somamba.evaluation.memory import added_megabytes
+    from somamba.evaluation.cost.memory import added_megabytes
 
     return added_megabytes(step(task, SLICES[task]))
 
@@ -203,7 +203,7 @@ class Team:
 
 def report(options: argparse.Namespace) -> None:
     """Time both versions, every way, and print how they compare."""
-    from somamba.evaluation.cost import measure_cost
+    from somamba.evaluation.cost.counted import measure_cost
 
     task, ways = options.task, [Way.parse(text) for text in options.ways]
     versions = {"this version": sys.executable} | ({"other version": options.other} if options.other else {})
@@ -248,7 +248,7 @@ def main() -> None:
         return
     report(options)
     if options.memory:
-        from somamba.evaluation.memory import in_child
+        from somamba.evaluation.cost.memory import in_child
 
         code = f"import training; print(training.memory_of({options.task!r}))"
         print(f"memory added by a step: {in_child(code, threads):.0f} MB")

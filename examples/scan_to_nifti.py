@@ -23,7 +23,7 @@ OUTPUT.mkdir(parents=True, exist_ok=True)
 # axis or the centre of k-space is not what you know it to be, `open_scan(..., axes=..., centred=...)` settles it.
 
 # %%
-from somamba.inference.raw.describe import describe
+from somamba.raw.describe import describe
 
 scan = somamba.open_scan(SCAN)
 for name, value in describe(scan).items():

@@ -54,7 +54,7 @@ def test_every_argument_is_documented_and_typed(name):
             assert parameter.annotation is not inspect.Parameter.empty
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "Pretrained.adapt"])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_example_of_a_public_function_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner(verbose=False)

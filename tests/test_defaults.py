@@ -18,7 +18,8 @@ from somamba.models.lmo import activation, scanning
 from somamba.models.so_mamba import mixer
 from somamba.models.unet import SLOPE
 from somamba.models.zoo import MODELS
-from somamba.physics import coils, consistency, masks, scale
+from somamba.physics import consistency, masks, scale
+from somamba.physics.coils import maps as coils
 from somamba.settings import flat, to_plain
 from somamba.training.recipe import Recipe, read_recipe
 

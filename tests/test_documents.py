@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, write_fastmri
 from native.machine import needs_native
+from raw.made import coil_kspace, write_fastmri
 from somamba.cli.main import COMMANDS, parser_of
-from somamba.training.grid import read_grid
 from somamba.training.recipe import read_recipe
+from somamba.training.sweep.grid import read_grid
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "somamba"
@@ -101,7 +101,7 @@ def shell_of(path):
 
 
 PROGRAMS = {"somamba", "make", "python", "python3", "pip", "ray", "torchrun", "git", "cd", "source", "auditwheel"}
-PROGRAMS |= {"huggingface-cli"}
+PROGRAMS |= {"huggingface-cli", "twine"}
 VARIABLES = {"$SLURM_ARRAY_TASK_ID": "7", "$DATA": "data"}
 WITH_SHELL = [path for path in DOCUMENTS if shell_of(path)]
 

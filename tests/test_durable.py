@@ -1,12 +1,12 @@
 """A file or folder is the old one or the new one, whatever happens while it is replaced."""
 
 import os
-import resource
 from contextlib import contextmanager
 from functools import partial
 
 import pytest
 
+from full_disk import largest_file
 from somamba.durable import current, replace_file, replace_folder
 from somamba.errors import StorageError
 
@@ -67,17 +67,6 @@ def test_a_kill_at_any_call_leaves_the_old_folder_or_the_new_one(tmp_path, monke
     assert all(found in (OLD, NEW) for found in seen)
     assert seen[0] == OLD
     assert seen[-1] == NEW
-
-
-@contextmanager
-def largest_file(size):
-    """A disk that is full after ``size`` bytes, without being root."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_keeps_the_old_folder_and_leaves_nothing_else(tmp_path):

@@ -1,6 +1,7 @@
-"""What CONTRIBUTING asks of every file, counted: lengths, `Args`, and the width of Markdown."""
+"""What CONTRIBUTING asks of every file, counted: lengths, rooms, `Args`, sentences, and the width of Markdown."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,18 @@ WIDTH = 120
 MOST_LINES = 300
 MOST_STATEMENT_LINES = 60
 """Lines of a function besides its docstring."""
+MOST_MODULES = 12
+ONE_FOR_EACH = {SOURCE / "cli" / "commands", SOURCE / "cli" / "parsers", SOURCE / "data" / "readers"}
+"""Folders that hold one module for each command or dataset, however many there are."""
+FRAGMENT = re.compile(
+    r"(Of|That|Those|On which|In which|From which|See|The same|Likewise|At most|At least|As|Is called|Its own)\b"
+)
+"""Beginnings that need something outside of the docstring as their subject."""
+METAPHORS = re.compile(
+    r"\b(nobody|somebody|everybody|whoever|wish(es)?|hires?|judges?|hears|weather|diary|last words)\b", re.IGNORECASE
+)
+"""Words that make people of programs, or pictures of facts."""
+LEAST_WORDS = 4
 
 
 def functions(path):
@@ -75,6 +88,57 @@ def test_public_functions_of_three_parameters_explain_them(path):
         if not {"override", "overload"} & {ast.unparse(decorator) for decorator in function.decorator_list}
     ]
     assert silent == []
+
+
+def docstrings(path):
+    """Every docstring of a module: its line, its text, and whether it stands behind an attribute or a constant."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        body = node.body if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) else []
+        for number, child in enumerate(body):
+            value = child.value if isinstance(child, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found.append((child.lineno, value.value, number > 0))
+    return found
+
+
+def test_no_folder_is_a_flat_list_of_more_than_a_dozen_modules():
+    """A longer list is the sign that a room is missing."""
+    folders = {path.parent for path in MODULES} - ONE_FOR_EACH
+    lengths = {folder: len(list(folder.glob("[a-z]*.py"))) for folder in folders}
+    assert len(folders) > 30
+    assert {str(folder): length for folder, length in lengths.items() if length > MOST_MODULES} == {}
+
+
+def test_docstrings_are_no_fragments():
+    fragments = [
+        f"{path.relative_to(SOURCE)}:{line} {text[:60]}"
+        for path in MODULES
+        for line, text, is_attribute in docstrings(path)
+        if FRAGMENT.match(text) and (is_attribute or not text.startswith(("At ", "As ")))
+    ]
+    assert fragments == []
+
+
+def test_docstrings_state_facts():
+    pictures = [
+        f"{path.relative_to(SOURCE)}:{line} {found[0]}"
+        for path in MODULES
+        for line, text, _ in docstrings(path)
+        if (found := METAPHORS.search(text))
+    ]
+    assert pictures == []
+
+
+def test_public_functions_have_more_than_three_words():
+    """``parser`` of a command is explained by the module, whose text is the help."""
+    short = [
+        f"{path.relative_to(SOURCE)}:{function.lineno} {function.name}"
+        for path in MODULES
+        for function, public in functions(path)
+        if public and 0 < len((ast.get_docstring(function) or "").split()) < LEAST_WORDS
+    ]
+    assert short == []
 
 
 def prose(text):

@@ -9,9 +9,9 @@ from inference.checkpoints import save_tiny
 from somamba.data.readers.acdc import read_info
 from somamba.errors import SomambaError
 from somamba.files import reading
-from somamba.inference.checkpoint import read_checkpoint
 from somamba.inference.jobs import fingerprint
-from somamba.inference.raw.opening import open_raw_scan
+from somamba.inference.weights.checkpoint import read_checkpoint
+from somamba.raw.opening import open_raw_scan
 from somamba.regular_files import check_regular, open_regular, read_regular
 from somamba.report.sources import gather
 from somamba.results.gallery import MEASUREMENT, read_gallery

@@ -1,12 +1,14 @@
 """The site as it is built, opened from disk in a real browser: search works, nothing is asked of the network."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import somamba
 from report.browser import browser
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,6 +22,18 @@ def site(tmp_path_factory):
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=True)
     return folder
+
+
+def test_the_reference_has_every_public_name_and_shows_examples_as_code(site):
+    text = (site / "api.html").read_text(encoding="utf-8")
+    headings = set(re.findall(r'class="doc doc-heading">\s*(somamba\.\w+)', text))
+    assert {f"somamba.{name}" for name in somamba.__all__} <= headings
+    shown = re.sub(r"<[^>]+>", "", "".join(re.findall(r"<code>.*?</code>", text, re.DOTALL)))
+    assert all(
+        f"somamba.{name}(" in shown for name in ("reconstruct", "evaluate", "train", "load", "build", "open_scan")
+    )
+    # The wrapped lines of one return value are one row.
+    assert "the units of k-space under the centred orthonormal FFT, with voxel size" in " ".join(text.split())
 
 
 def test_search_works_from_disk_and_no_page_is_wider_than_a_phone(site):

@@ -11,14 +11,14 @@ from somamba.errors import InputError
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
 from somamba.inference.preparation import RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.raw.in_memory import raw_scan_of
-from somamba.inference.raw.opening import open_raw_scan
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruct import reconstruct as reconstruct_scan
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import DEFAULT, open_model
 from somamba.inference.writers.writing import write
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
+from somamba.raw.raw_scan import RawScan
 from somamba.registry import did_you_mean
 from somamba.runtime.device import find_device
 from somamba.training.loop import Outcome, fit
@@ -53,7 +53,7 @@ def reconstruct(
     Raises:
         SomambaError: the source cannot be read or reconstructed; the message says what to do.
 
-    Example:
+    Examples:
         >>> import numpy as np, somamba
         >>> image = np.zeros((32, 24))
         >>> image[8:20, 6:18] = 1
@@ -107,7 +107,7 @@ def evaluate(
     Raises:
         SomambaError: no such model, dataset or split, or weights of another protocol.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> from pathlib import Path
         >>> from somamba.data.phantom import write_phantom  # small images for trying things out
@@ -162,7 +162,7 @@ def train(
     Raises:
         SomambaError: a recipe, data or folder that cannot be used; the message says what to do.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> from pathlib import Path
         >>> from somamba.data.phantom import write_phantom  # small images for trying things out

@@ -1,10 +1,10 @@
 """Files and folders that are replaced whole: a kill or a full disk leaves the old one or the new one, never half.
 
 Contents go to a hidden sibling, are flushed to the disk, and get their name by a rename. A folder cannot be renamed
-onto another, so the old one steps aside first; `current` finds it there when a kill falls between the two renames.
+onto another, so the old one is renamed first; `current` finds it there when a kill falls between the two renames.
 
 If several processes may write the same name at once (``shared``), as when a job is repeated although its first worker
-is not quite dead, every process has a sibling of its own, and the first to finish wins.
+still runs, every process has a sibling of its own, and the first to finish wins.
 """
 
 import errno

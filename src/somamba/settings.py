@@ -81,7 +81,7 @@ def from_plain(default: T, values: Mapping[str, Any], *, source: str) -> T:
 
 
 def check_tables(kind: type, values: Any, *, source: str, prefix: str = "") -> None:
-    """Refuse anything but a table where a config holds another config: a text there would be opened as a file.
+    """Refuse anything but a table for a field that is a config itself: a text there would be opened as a file.
 
     Args:
         kind: Class of the config.

@@ -9,12 +9,12 @@ import pytest
 import torch
 import yaml
 
-from inference.raw.made import coil_kspace
 from models.small import perturb, shrink
+from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main, parser_of
 from somamba.data.config import DataConfig
 from somamba.errors import SomambaError
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain

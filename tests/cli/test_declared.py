@@ -6,10 +6,10 @@ from somamba.data.terms import TERMS
 from somamba.evaluation.gallery import CASES
 from somamba.evaluation.leakage import CUTOFFS
 from somamba.inference.engines import ENGINES
-from somamba.inference.trained import DEFAULT
+from somamba.inference.weights.trained import DEFAULT
 from somamba.inference.writers.writing import FORMATS
 from somamba.models.zoo import MODELS
-from somamba.physics.compression import MOST_COILS
+from somamba.physics.coils.compression import MOST_COILS
 from somamba.physics.masks import MASKS
 from somamba.report.figures.reconstructions import ERROR_RANGE
 from somamba.report.report import SLICES, TITLE
@@ -19,6 +19,7 @@ from somamba.scan.backends import BACKENDS
 
 def test_names_are_those_of_the_registries():
     assert tuple(MODELS) == declared.MODELS
+    assert all(MODELS[name].build(MODELS[name].config).parameter_count == 0 for name in declared.WITHOUT_WEIGHTS)
     assert tuple(MASKS) == declared.MASKS
     assert tuple(FORMATS) == declared.WRITERS
     assert tuple(ENGINES) == declared.ENGINES

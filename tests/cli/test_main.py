@@ -8,7 +8,7 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from inference.raw.made import coil_kspace
+from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main
 from somamba.models.zoo import MODELS
 from somamba.results.cost import read_costs
@@ -81,7 +81,7 @@ def test_cost_takes_several_networks_and_writes_rows(tmp_path, capsys):
 
 
 def test_all_networks_are_measured_unless_told_otherwise(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("somamba.cli.cost.MODELS", ["zero_filled", "unet"])
+    monkeypatch.setattr("somamba.cli.commands.cost.MODELS", ["zero_filled", "unet"])
     words = ["cost", "--all", "--size", "32", "--csv", str(tmp_path / "c.csv")]
     assert main([*words, "--no-measure"]) == 0
     assert "| seconds |" not in capsys.readouterr().out
@@ -108,7 +108,9 @@ def test_models_lists_all_of_them(capsys):
 
 def test_models_and_costs_fit_eighty_columns(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("somamba.cli.models.MODELS", {name: MODELS[name] for name in ("unet", "so_mamba_adaptive")})
+    monkeypatch.setattr(
+        "somamba.cli.commands.models.MODELS", {name: MODELS[name] for name in ("unet", "so_mamba_adaptive")}
+    )
     assert main(["models", "--cost", "--size", "16"]) == 0
     lines = capsys.readouterr().out.splitlines()
     head = next(line for line in lines if "parameters" in line)

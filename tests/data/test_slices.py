@@ -9,7 +9,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices, open_validation
 from somamba.errors import DataError
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.masks import golden_radial
 
 SETTINGS = {

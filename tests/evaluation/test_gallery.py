@@ -10,7 +10,7 @@ from somamba.evaluation.evaluate import evaluate
 from somamba.evaluation.gallery import GalleryRequest, GalleryWriter
 from somamba.evaluation.metrics import score
 from somamba.evaluation.spec import EvaluationSpec, run_evaluation
-from somamba.inference.trained import Trained, open_model
+from somamba.inference.weights.trained import Trained, open_model
 from somamba.models.base import Reconstructor
 from somamba.results.gallery import read_gallery
 from somamba.runtime.processes import Processes

@@ -7,7 +7,7 @@ from inference.checkpoints import save_tiny
 from models.small import SMALL
 from somamba.errors import InputError
 from somamba.evaluation.gates import read_gates
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
 
 
 def save(folder, name, groups=2):

@@ -17,6 +17,7 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation import trace
+from somamba.evaluation.cost.memory import added_megabytes, in_child
 from somamba.evaluation.leakage import (
     LeakageConfig,
     leakage,
@@ -25,7 +26,6 @@ from somamba.evaluation.leakage import (
     outer_band,
     trace_leakage,
 )
-from somamba.evaluation.memory import added_megabytes, in_child
 from somamba.evaluation.trace import ScanTrace, record_scans
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.model import SOMamba

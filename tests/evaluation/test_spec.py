@@ -6,7 +6,7 @@ from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.evaluation.evaluate import evaluate
 from somamba.evaluation.spec import EvaluationSpec, run_evaluation
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
 
 
 @pytest.fixture(scope="module")

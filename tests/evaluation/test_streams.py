@@ -12,7 +12,7 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import InputError
 from somamba.evaluation.streams import picture, radial_power, record
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import build

@@ -21,7 +21,7 @@ import numpy as np
 from data.readers.made_dicom import write_series
 from files.bombs import BOMBS
 from files.mutants import mutate_file
-from inference.raw.made import coil_kspace, columns, lines_of, write_cfl, write_fastmri, write_mrd
+from raw.made import coil_kspace, columns, lines_of, write_cfl, write_fastmri, write_mrd
 from somamba.data.case import LeftOut
 from somamba.data.catalog import DATASETS
 from somamba.data.config import DataConfig
@@ -30,8 +30,8 @@ from somamba.data.prepare import prepare
 from somamba.errors import DataError, SomambaError
 from somamba.files.reading import inspect, read
 from somamba.files.sandbox import sandbox
-from somamba.inference.raw.describe import describe
-from somamba.inference.raw.opening import open_raw_scan
+from somamba.raw.describe import describe
+from somamba.raw.opening import open_raw_scan
 
 CASES = ("fastmri", "fastmri_multicoil", "m4raw", "cc359", "cc359_multicoil", "acdc", "prostate158")
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from files.made import hdf5
-from inference.raw.made import acquisition, coil_kspace, lines_of, write_mrd
+from raw.made import acquisition, coil_kspace, lines_of, write_mrd
 from somamba.data.case import Entry
 from somamba.data.readers import fastmri, m4raw
 from somamba.errors import DataError
 from somamba.files import reading
 from somamba.files.reading import ArrayInfo, FileInfo
-from somamba.inference.raw.numpy_files import MAPS_KEYS, TRAJECTORY_KEYS
-from somamba.inference.raw.opening import open_raw_scan
+from somamba.raw.formats.numpy_files import MAPS_KEYS, TRAJECTORY_KEYS
+from somamba.raw.opening import open_raw_scan
 
 
 def test_rows_of_an_array_are_read_without_the_rest(tmp_path):

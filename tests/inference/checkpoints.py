@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from models.small import SMALL, perturb
-from somamba.inference.checkpoint import Checkpoint, save_checkpoint
-from somamba.inference.trained import Trained, open_model
+from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
+from somamba.inference.weights.trained import Trained, open_model
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 

@@ -9,15 +9,17 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.raw.made import coil_kspace, columns
+from raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, InputError
 from somamba.inference import adaptation
-from somamba.inference.adaptation import Adaptation, adapt
-from somamba.inference.preparation import Preparation
+from somamba.inference.adaptation import Adaptation, adapt, refinement_config
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_model
+from somamba.inference.weights.trained import open_model
+from somamba.models.soft_sense import SoftSense
+from somamba.physics.held_out import sampled_mask
+from somamba.raw.formats.in_memory import raw_scan_of
 
 FEW = Adaptation(steps=4, check_every=2, learning_rate=2e-3)
 KSPACE = columns(coil_kspace(), 2, 8)
@@ -53,7 +55,10 @@ def test_a_seed_names_everything_that_is_drawn(tmp_path):
     trained = tiny(tmp_path)
     one, again, other = (adapted(trained, settings) for settings in (FEW, FEW, Adaptation(**{**vars(FEW), "seed": 1})))
     assert one.trained.weights == again.trained.weights
-    assert one.record["residual_before"] != other.record["residual_before"]
+    assert 0 not in (one.record["kept_step"], other.record["kept_step"]), "else nothing was drawn that could differ"
+    assert one.trained.weights != other.trained.weights
+    # What decides is the same for all seeds: the lines by which the last step is chosen, too.
+    assert one.record["residual_before"] == other.record["residual_before"]
 
 
 def test_it_stops_by_itself_when_nothing_gets_better(tmp_path):
@@ -106,3 +111,35 @@ def test_a_model_without_weights_is_refused():
 def test_settings_that_cannot_be_meant_are_refused(wrong):
     with pytest.raises(ConfigError):
         Adaptation(**wrong)
+
+
+def test_the_lines_that_decide_are_never_shown_to_a_step(tmp_path, monkeypatch):
+    shown = []
+
+    class Watched(SoftSense):
+        def forward(self, y, A):
+            if self.network.training:
+                shown.append(sampled_mask(A).any(dim=-2)[0, 0])
+            return super().forward(y, A)
+
+    monkeypatch.setattr(adaptation, "SoftSense", Watched)
+    adapted(tiny(tmp_path))
+    prepared = Preparation(scan(), tiny(tmp_path)).slice(0)
+    mask = sampled_mask(prepared.measured.operator)[0, 0, 0]
+    seen = torch.stack(shown).any(dim=0)
+    assert len(shown) == 4
+    assert not (seen & ~mask).any()
+    assert (mask & ~seen).sum() >= 3, "lines outside of the block, and its edges"
+
+
+def test_the_last_step_behind_an_adapted_network_is_chosen_by_the_lines_it_never_saw(tmp_path):
+    trained = tiny(tmp_path)
+    found = adapted(trained)
+    assert found.record["kept_step"] > 0
+    assert (refinement_config(trained).sets, refinement_config(found.trained).sets) == (2, 1)
+
+
+def test_without_a_last_step_the_networks_own_image_is_judged(tmp_path):
+    trained = tiny(tmp_path)
+    plain = adapt(Preparation(scan(), trained, RecoveryOptions(refine=False)), trained, FEW)
+    assert plain.record["residual_before"] != adapted(trained).record["residual_before"]

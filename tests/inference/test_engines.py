@@ -12,7 +12,7 @@ from typing_extensions import override
 
 import somamba
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, write_fastmri
+from raw.made import coil_kspace, write_fastmri
 from somamba.errors import BackendError, ConfigError, MissingExtraError
 from somamba.inference.engines import ENGINES, spread
 from somamba.inference.jobs import ReconstructionRequest, Worker, WorkerFactory

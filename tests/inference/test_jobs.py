@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, columns, write_cfl
+from raw.made import coil_kspace, columns, write_cfl
 from somamba.errors import DataError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import jobs as module
 from somamba.inference.adaptation import Adaptation
-from somamba.inference.checkpoint import has_checkpoint
 from somamba.inference.jobs import ReconstructionRequest, WorkerFactory, fingerprint, local
 from somamba.inference.plan import plan
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.checkpoint import has_checkpoint
+from somamba.inference.weights.trained import open_weights
 from somamba.inference.writers.writing import read_provenance
 
 HALF = RecoveryOptions(undersampling=Undersampling(acceleration=2))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from somamba.inference.overview import MOST, html_table, overview
+from somamba.inference.overview import MOST, overview
 
 
 def test_white_is_the_percentile_and_black_is_zero():
@@ -24,9 +24,3 @@ def test_a_stack_without_signal_is_black():
     picture, _, white = overview(np.zeros((2, 4, 5), dtype=np.float32))
     assert white == 0
     assert not picture.any()
-
-
-def test_a_table_has_a_row_for_each_entry_and_escapes_it():
-    assert html_table({"a": "1", "<b>": "x & y"}) == (
-        "<table><tr><th>a</th><td>1</td></tr><tr><th>&lt;b&gt;</th><td>x &amp; y</td></tr></table>"
-    )

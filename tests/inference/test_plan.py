@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from somamba.errors import ConfigError, DataError, MissingExtraError, StorageError
-from somamba.inference.naming import ENDINGS
-from somamba.inference.plan import plan, shard
-from somamba.inference.raw.opening import OPENERS
+from somamba.inference.plan import OUTPUT_ENDINGS, format_of, output_name, plan, shard
+from somamba.inference.writers.writing import FORMATS
+from somamba.raw.naming import ENDINGS
+from somamba.raw.opening import OPENERS
 
 
 @pytest.fixture
@@ -133,3 +134,24 @@ def test_a_format_without_its_package_is_refused_before_anything_is_opened(tmp_p
     with pytest.raises(MissingExtraError, match=r"somamba\[dicom\]"):
         plan(["scan.h5"], tmp_path / "out", ["h5", "dcm"])
     assert plan(["scan.h5"], tmp_path / "out", ["h5"])
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [(name, f"a{ending}") for name, endings in OUTPUT_ENDINGS.items() for ending in endings if ending],
+)
+def test_the_ending_tells_the_format(name, place, tmp_path):
+    assert format_of(tmp_path / place) == name
+
+
+@pytest.mark.parametrize("name", list(OUTPUT_ENDINGS))
+def test_outputs_are_named_after_their_input(name, tmp_path):
+    assert format_of(tmp_path / output_name("scan.v2", name), name) == name
+    assert output_name("scan.v2", name).startswith("scan.v2")
+
+
+def test_every_format_has_endings_and_a_plan_imports_no_format():
+    assert list(OUTPUT_ENDINGS) == list(FORMATS)
+    modules = "sys, somamba.inference.plan"
+    code = f"import {modules}; assert not {{'torch', 'nibabel', 'h5py'}} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

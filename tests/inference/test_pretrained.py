@@ -10,18 +10,18 @@ import torch
 
 import somamba
 from inference.checkpoints import save_tiny
-from inference.raw.made import coil_kspace, columns, noise, picture
+from raw.made import coil_kspace, columns, noise, picture
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import ConfigError, InputError
 from somamba.inference.pretrained import Pretrained
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import reconstruct
-from somamba.inference.trained import open_weights
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_weights
 from somamba.inference.writers.writing import read_provenance, write
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.encoding import encoding
 from somamba.physics.scale import zero_filled_scale
+from somamba.raw.opening import open_raw_scan
 
 SAMPLE = Path(somamba.__file__).parent / "samples" / "brain_13coil.npz"
 KSPACE = columns(coil_kspace(3), 2, 8)

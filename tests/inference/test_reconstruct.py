@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
+from raw.made import acquisition, coil_kspace, columns, lines_of, noise, picture, write_cfl, write_mrd
 from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
 from somamba.files.reading import Volume
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import COMPLETE, reconstruct
-from somamba.inference.trained import open_model
 from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import open_model
+from somamba.raw.opening import open_raw_scan
 
 ZERO_FILLED = open_model("zero_filled")
 HALF = Undersampling(acceleration=2, calibration=8)

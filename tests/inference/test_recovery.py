@@ -5,17 +5,17 @@ import pytest
 import torch
 
 from inference.checkpoints import tiny
-from inference.raw.made import coil_kspace, columns, picture
 from models.small import SMALL, perturb
+from raw.made import coil_kspace, columns, picture
 from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import Draw, measure
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import magnitude, reconstruct
 from somamba.inference.recovery import MeasuredSlice, recover, recover_magnitude, whole_image
 from somamba.models.base import Reconstructor
+from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.so_mamba.model import SOMamba
-from somamba.models.zero_filled import ZeroFilled
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 
 DRAW = Draw(seed=0, epoch=0, case_id="c1", slice=0)

@@ -9,7 +9,7 @@ from torch import nn
 
 from models.small import gradients, measure, perturb, shrink
 from promises import relative_error
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.ista_net import GradientStep, ISTANet, ISTANetConfig, Phase, Refined
 from somamba.models.ista_net import shrink as soft_threshold
 from somamba.physics.channels import to_channels, to_complex

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from models.definitions import channels, convolved, joined, layer_normed
 from models.small import measure, perturb, shrink
 from somamba.errors import ConfigError
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.mamba_unet import SS2D, MambaUNet, MambaUNetConfig, PatchMerging
 
 SMALL = shrink(MambaUNetConfig())

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from somamba.data.simulation.scanner import varied_coils
-from somamba.models.cg_sense import CGSense
+from somamba.models.classical.cg_sense import CGSense
 from somamba.models.refined import Refined, RefinementConfig, Strengths
-from somamba.physics.encoding import encoding
+from somamba.physics.encoding import coil_maps, encoding
+from somamba.physics.held_out import sampled_mask
 from somamba.physics.masks import equispaced
 
 
@@ -50,7 +51,8 @@ def test_a_perfect_network_is_trusted_and_a_useless_one_is_not():
         def forward(self, _y, _A):
             return self.image
 
-    good, bad = (Refined(Constant(image)).strengths(y, A) for image in (truth, torch.zeros_like(truth)))
+    whole = RefinementConfig(search_rows=64, sets=1)
+    good, bad = (Refined(Constant(image), whole).strengths(y, A) for image in (truth, torch.zeros_like(truth)))
     assert float(good.weight) > float(bad.weight)
     assert float(bad.weight) <= 0.001
 
@@ -112,3 +114,36 @@ def test_strengths_that_were_chosen_before_are_used_and_a_large_weight_keeps_the
     refined.fixed = Strengths(one.to(torch.complex64), 0 * one, 0.02 * one)
     assert error(refined(y, A), CGSense()(y, A)) > 0.05
     assert error(refined(y, A), truth) < 1
+
+
+def test_what_a_network_shows_where_no_coil_sees_anything_does_not_matter():
+    y, A, truth = scan()
+    maps = coil_maps(A).clone()
+    maps[..., :8, :] = 0
+    blind = encoding(sampled_mask(A), maps)
+    y = blind(truth)
+
+    class Loud(CGSense):
+        def forward(self, y, A):
+            image = super().forward(y, A)
+            return torch.where((coil_maps(A) != 0).any(dim=1, keepdim=True), image, 100)
+
+    one, other = Refined(CGSense()), Refined(Loud())
+    other.fixed = one.fixed = one.strengths(y, blind)
+    torch.testing.assert_close(other(y, blind), one(y, blind), atol=1e-3, rtol=1e-3)
+
+
+def test_more_sets_of_lines_make_the_choice_and_each_looks_at_rows_of_its_own():
+    y, A, _ = scan()
+    seen = []
+
+    class Watched(CGSense):
+        def forward(self, y, A):
+            seen.append((tuple(y.shape), sampled_mask(A)[:, 0, 0], coil_maps(A)[:, 0]))
+            return super().forward(y, A)
+
+    Refined(Watched(), RefinementConfig(sets=2, search_rows=16, search_coils=8)).strengths(y, A)
+    shape, masks, maps = seen[0]
+    assert shape == (2, 8, 16, 64)
+    assert not torch.equal(masks[0], masks[1])
+    assert not torch.equal(maps[0], maps[1])

@@ -3,8 +3,8 @@
 import torch
 
 from promises import complex_normal, is_linear, keeps_the_adjoint_identity
-from somamba.models.cg_sense import CGSense
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.models.classical.cg_sense import CGSense
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.refined import Refined
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.encoding import CoilSets, encoding

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from models.small import gradients, measure, perturb, shrink
 from promises import relative_error
 from somamba.errors import ConfigError
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.trans_unet import (
     Attention,
     ResNet,

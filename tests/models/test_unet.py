@@ -10,7 +10,7 @@ from models.definitions import channels, convolved, joined, normed
 from models.small import gradients, measure, perturb, shrink
 from promises import relative_error
 from somamba.errors import ConfigError
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.unet import UNet, UNetConfig
 
 SMALL = shrink(UNetConfig())

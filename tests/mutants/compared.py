@@ -15,7 +15,9 @@ MISTAKES = (
         "features = F.max_pool2d(features, 2)",
         UNET,
     ),
-    Mistake("the U-Net has another slope", "SLOPE = 0.2  # of the LeakyReLU, below zero", "SLOPE = 0.01", UNET),
+    Mistake(
+        "the U-Net has another slope", "SLOPE = 0.2  # the slope of the LeakyReLU below zero", "SLOPE = 0.01", UNET
+    ),
     Mistake(
         "skips of the U-Net are zero",
         "torch.cat((finer(features), skips.pop()), dim=1)",

@@ -10,7 +10,7 @@ from native.machine import needs_native
 from promises import Looks, complex_normal, dense, relative_error
 from somamba.errors import ConfigError, InputError, UnknownNameError
 from somamba.physics import conjugate_gradients, consistency
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.conjugate_gradients import CHECK_EVERY
 from somamba.physics.consistency import (
     CONSISTENCIES,

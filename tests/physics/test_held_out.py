@@ -6,7 +6,7 @@ import torch
 from promises import complex_normal
 from somamba.errors import InputError
 from somamba.physics.encoding import Fourier, encoding
-from somamba.physics.held_out import hold_out, sampled_mask, split, without_gaps
+from somamba.physics.held_out import EVERY, hold_out, joined, sampled_mask, scattered, some_rows, split, without_gaps
 from somamba.physics.masks import equispaced
 
 MAPS = complex_normal((2, 3, 24, 32), torch.Generator().manual_seed(1), torch.complex64)
@@ -127,3 +127,45 @@ def test_the_residual_is_the_mean_of_squares_and_of_magnitudes():
         magnitudes = one.sum() / size.sum()
         assert abs(squares - magnitudes) > 1e-3, "else this could not tell one from the other"
         torch.testing.assert_close(held.residual(image)[number], (squares + magnitudes) / 2)
+
+
+def test_the_sets_of_lines_share_the_edges_of_the_block_and_nothing_else():
+    columns = torch.zeros(64, dtype=torch.bool)
+    columns[27:37] = True
+    columns[1:27:3] = columns[40:64:3] = True
+    operator = encoding(columns, MAPS[..., :1].expand(-1, -1, -1, 64).contiguous())
+    y = operator(complex_normal((2, 1, 24, 64), torch.Generator().manual_seed(4), torch.complex64))
+    sets = [sampled_mask(hold_out(y, operator, 0, number).hidden_operator)[0, 0, 0] for number in range(EVERY)]
+    times = torch.stack(sets).sum(dim=0)
+    assert times[[27, 36]].tolist() == [EVERY, EVERY]
+    outside = columns.clone()
+    outside[27:37] = False
+    assert torch.equal(times == 1, outside)
+    assert not times[28:36].any()
+
+
+def test_some_rows_of_whole_columns_are_measured_as_if_alone():
+    y, operator = some_rows(A(IMAGES), A, slice(5, 13))
+    torch.testing.assert_close(y, operator(IMAGES[..., 5:13, :]))
+    held = parts().rows(slice(5, 13))
+    assert held.residual(IMAGES[..., 5:13, :]).max() < 1e-5
+    assert parts(SCATTERED).rows(slice(5, 13)).y.shape[-2] == 24
+
+
+def test_joined_parts_keep_their_residuals():
+    several = [hold_out(A(IMAGES), A, 0, number) for number in range(3)]
+    image = IMAGES + complex_normal(IMAGES.shape, torch.Generator().manual_seed(9), torch.complex64)
+    one_by_one = torch.cat([part.residual(image) for part in several])
+    together = joined(several)
+    torch.testing.assert_close(together.residual(image.repeat(3, 1, 1, 1)), one_by_one)
+    torch.testing.assert_close(together.A(image.repeat(3, 1, 1, 1))[2:4], several[1].A(image))
+    assert one_by_one.unique().numel() == 6
+
+
+def test_drawn_samples_lie_in_the_mask_and_outside_of_the_centre():
+    mask = sampled_mask(A)
+    drawn = scattered(mask, 24, 0.5, torch.Generator().manual_seed(0))
+    assert drawn.shape == (1, 1, 24, 32)
+    assert not (drawn & ~mask).any()
+    assert not drawn[..., 9:15, 12:20].any()
+    assert 0.3 < drawn.sum() / (24 * mask.sum()) < 0.55

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from promises import complex_normal
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.scale import brightness, zero_filled_scale
 

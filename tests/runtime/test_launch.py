@@ -61,6 +61,13 @@ def test_what_another_process_says_of_its_failure_is_printed(capfd):
     assert "Process 1 of 2: no such thing" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_that_a_process_was_killed_is_said(rank, capfd):
+    code = f"import os, time\nif os.environ['RANK'] == '{rank}':\n    os.kill(os.getpid(), 9)\ntime.sleep(600)"
+    assert launch([sys.executable, "-c", code], 2) == 128 + 9
+    assert f"somamba: process {rank} of 2 was ended from outside (SIGKILL)" in capfd.readouterr().err
+
+
 WAIT = """
 import signal, sys, time
 from pathlib import Path

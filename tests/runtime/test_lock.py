@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from full_disk import largest_file
 from somamba.errors import InputError, StorageError
 from somamba.runtime.lock import locked
 
@@ -54,6 +55,16 @@ def test_a_second_lock_in_the_same_process_is_refused_too(tmp_path):
             pytest.fail("two writers")
         (tmp_path / "run" / "result").write_text("x")
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["result"]
+
+
+def test_a_full_disk_is_said_with_the_file_and_leaves_no_lock(tmp_path):
+    with (
+        largest_file(0),
+        pytest.raises(StorageError, match=r"run/\.lock could not be written: File too large"),
+        locked(tmp_path / "run"),
+    ):
+        pytest.fail("a lock that says nothing")
+    assert not (tmp_path / "run").exists()
 
 
 FORK = """

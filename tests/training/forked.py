@@ -22,7 +22,7 @@ from somamba.data.slices import open_slices
 from somamba.evaluation.evaluate import evaluate
 from somamba.results.journal import read_journal
 from somamba.runtime.processes import joined
-from somamba.training.anneal import begin_annealing
+from somamba.training.run.anneal import begin_annealing
 from training.tiny import TinyNetwork, run, sums, tiny_recipe, write_data
 
 CALLS = ("write", "fsync", "rename", "mkdir", "unlink", "rmdir")

@@ -2,7 +2,7 @@
 
 import yaml
 
-from somamba.training.grid import read_grid
+from somamba.training.sweep.grid import read_grid
 
 NETWORK = {"groups": 1, "units": 1, "channels": 16, "d_model": 8, "mixer": {"d_head": 8}}
 BASE = {

@@ -18,8 +18,8 @@ from somamba.data.phantom import write_phantom
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError, StorageError, TrainingError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import load_weights, read_checkpoint, save_checkpoint, weights_digest
-from somamba.inference.trained import open_model
+from somamba.inference.weights.checkpoint import load_weights, read_checkpoint, save_checkpoint, weights_digest
+from somamba.inference.weights.trained import open_model
 from somamba.models.zoo import MODELS
 from somamba.results.journal import read_journal
 from somamba.training.loop import fit

@@ -11,8 +11,8 @@ from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import MODELS
 from somamba.physics.encoding import encoding
 from somamba.runtime.processes import World
-from somamba.training.checkpoints import load_optimiser, optimiser_tensors
 from somamba.training.recipe import Optimiser, Recipe
+from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors
 from somamba.training.step import Requests, batch_loss, make_optimiser, take_step
 from training.tiny import TinyNetwork, small_network
 

@@ -1,12 +1,10 @@
-"""How every command reads its arguments: exact names, helpful refusals, numbers within bounds."""
+"""How every command reads its arguments: exact names, helpful refusals, numbers within bounds, shared options."""
 
 import argparse
 import math
-import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,10 +16,6 @@ from somamba.registry import did_you_mean
 MOST_PIXELS = 4096
 """Largest height or width of an image that a command takes."""
 LARGEST_SEED = 2**63 - 1
-MARKED = 1 << 16
-"""Bytes at either end of a file among which it names somamba if we wrote it."""
-KINDS = (b"\x89PNG", b"%PDF", b"<?xml", b"<!DOCTYPE html>", b"PK")
-"""What the files begin with that we mark by our name; a CSV file is known by its last column instead."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -41,7 +35,7 @@ class CommandParser(argparse.ArgumentParser):
         self.old_names[old] = new
 
     def spelt(self, arguments: Sequence[str]) -> list[str]:
-        """The arguments with old names replaced by today's; each replacement is told on standard error."""
+        """The arguments with old names replaced by today's; each replacement is reported on standard error."""
         words = []
         for word in arguments:
             name, equals, value = word.partition("=")
@@ -56,7 +50,7 @@ class CommandParser(argparse.ArgumentParser):
         self.parse_args(arguments)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Parse; what is left over is refused."""
+        """Parse; arguments that are left over are refused."""
         words = self.spelt(sys.argv[1:] if args is None else args)
         known = self._names(words)
         names = [word.partition("=")[0] for word in words[: words.index("--") if "--" in words else None]]
@@ -231,64 +225,22 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def output_folder(text: str) -> Path:
-    """Read the name of a folder to write into; a place where none can be made is refused before any work."""
-    folder = path(text)
-    with _explained(text):
-        if folder.exists() and not folder.is_dir():
-            raise argparse.ArgumentTypeError(f"{text!r} is a file, and a folder is wanted.")
-        _check_place(folder)
-    return folder
-
-
-def output_file(text: str) -> Path:
-    """Read the name of a file to write; a place where none can be written is refused before any work."""
-    file = path(text)
-    with _explained(text):
-        if file.is_dir():
-            raise argparse.ArgumentTypeError(f"{text!r} is a folder, and the name of a file is wanted.")
-        if file.exists() and not file.is_file():
-            raise argparse.ArgumentTypeError(f"{text!r} is a device or a pipe; choose the name of a file.")
-        _check_place(file)
-    return file
-
-
-def own_output_file(text: str) -> Path:
-    """Read the name of a file to write; one that is there is replaced only if it says that somamba wrote it."""
-    file = output_file(text)
-    with _explained(text):
-        if file.exists() and not _made_by_us(file):
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is there and was not written by somamba, so it is not replaced; move it away, or choose "
-                "another name."
-            )
-    return file
-
-
-def _made_by_us(file: Path) -> bool:
-    """Whether a file is of a kind that we write and says so; a script or a text that mentions somamba is not ours."""
-    with file.open("rb") as content:
-        size = content.seek(0, os.SEEK_END)
-        content.seek(0)
-        first = content.read(MARKED)
-        content.seek(max(0, size - MARKED))
-        last = content.read(MARKED)
-    if size == 0 or first.partition(b"\n")[0].rstrip().endswith(b",command"):
-        return True
-    return first.startswith(KINDS) and (b"somamba" in first or b"somamba" in last)
-
-
-def _check_place(wanted: Path) -> None:
-    place = next(parent for parent in wanted.absolute().parents if parent.exists())
-    if not place.is_dir():
-        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not a folder.")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not writable.")
-
-
-@contextmanager
-def _explained(text: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:  # a name that is too long, a folder that may not be entered
-        raise argparse.ArgumentTypeError(f"{text[:80]!r} cannot be written: {error.strerror}.") from None
+def add_scan_choices(parser: CommandParser) -> None:
+    """Add the options for what a file does not tell; the commands that open scans share them."""
+    parser.add_argument(
+        "--axes",
+        type=words,
+        help="axes of a NumPy array in their order, from slices, coils, y, x (default: by their number)",
+    )
+    centring = parser.add_mutually_exclusive_group()
+    centring.add_argument(
+        "--centred",
+        dest="centred",
+        action="store_true",
+        default=None,
+        help="zero frequency and object are in the middle (default: found by where the energy is)",
+    )
+    centring.add_argument(
+        "--uncentred", dest="centred", action="store_false", help="the zero frequency is the first sample of k-space"
+    )
+    parser.add_argument("--maps", type=path, help="coil maps in a file of their own, .npy or .cfl")

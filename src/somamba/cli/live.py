@@ -35,9 +35,9 @@ def watch(run: Path, loggers: Loggers, *, every: float, wait: Callable[[float], 
 
     Args:
         run: Folder of the run.
-        loggers: They are told every event.
+        loggers: Loggers that are called with every event.
         every: Seconds between two looks.
-        wait: Lets time pass.
+        wait: Function that waits for so many seconds.
     """
     console, tail, events = make_console(), JournalTail(run / JOURNAL), list[Event]()
     with Live(console=console, auto_refresh=False, transient=False) as live:

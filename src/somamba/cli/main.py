@@ -1,8 +1,8 @@
 """The ``somamba`` command: a table of commands.
 
 ``somamba.cli.parsers.NAME`` says what a command takes; it is imported first and needs no torch, so that help and
-refusals come at once. ``somamba.cli.NAME`` has one function, ``main(arguments)``, which parses, calls the library and
-prints.
+refusals come at once. ``somamba.cli.commands.NAME`` has one function, ``main(arguments)``, which parses, calls the
+library and prints.
 """
 
 import sys
@@ -94,7 +94,7 @@ def _run(arguments: list[str]) -> int:
         parser = parser_of(arguments[0])
         rest = parser.spelt(arguments[1:])
         parser.check(rest)
-        import_module(f"somamba.cli.{arguments[0]}").main(rest)
+        import_module(f"somamba.cli.commands.{arguments[0]}").main(rest)
     except SomambaError as error:
         complain(str(error))
         return 2

@@ -6,7 +6,7 @@ from dataclasses import replace
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.evaluation.spec import EvaluationSpec
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
 
 
 def asked_evaluation(trained: Trained, options: Namespace) -> EvaluationSpec:

@@ -86,12 +86,12 @@ def prepared_streams() -> Iterator[None]:
     A sign that the encoding lacks is written in ASCII, ``+-`` for ``±``, or as ``?``.
     """
     codecs.register_error("somamba.plain", _in_ascii)
-    # Python has no stream at all where the caller closed it (``>&-``).
+    # Python has no stream at all if the caller closed it (``>&-``).
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115, open to the end
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)  # what stands in for a stream in tests may have none
+        reconfigure = getattr(stream, "reconfigure", None)  # The stream of a test may have none.
         if reconfigure is not None:
             reconfigure(errors="somamba.plain")
     handler = logging.StreamHandler()
@@ -124,7 +124,7 @@ def _finite(value: Any) -> Any:
 
 
 class _CleanFormatter(logging.Formatter):
-    """Logs quote names too."""
+    """Cleans log messages, which may quote names of files."""
 
     def format(self, record: logging.LogRecord) -> str:
         return clean(super().format(record))

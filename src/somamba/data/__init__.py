@@ -1,1 +1,1 @@
-"""From a dataset on disk to batches: files, cases, splits, protocols, prepared slices."""
+"""Turns datasets on disk into batches: files, cases, splits, protocols, prepared slices."""

@@ -23,16 +23,16 @@ class Sample:
     kspace: Complex[Tensor, "coils y x"]
     """Measured samples, zero elsewhere."""
     mask: Bool[Tensor, "1 #y x"]
-    """The measured k-space."""
+    """True where k-space was measured."""
     maps: Complex[Tensor, "coils y x"] | None
-    """Sensitivities; None if every coil stands on its own."""
+    """Coil sensitivities; None if every coil is reconstructed by itself."""
     target: Float[Tensor, "1 y x"]
     """Magnitude of the fully sampled slice, in the same scale."""
     scale: float
     """What k-space and target were divided by."""
     case_id: str
     slice: int
-    """Its number in the case."""
+    """The number of the slice in its case."""
 
 
 @dataclass(frozen=True, kw_only=True)

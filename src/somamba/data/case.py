@@ -21,7 +21,7 @@ class Entry:
     id: str
     """Stable name, unique within a dataset; tables average over cases."""
     subject: str
-    """Who was scanned; cases of one subject always share a split."""
+    """The person who was scanned; cases of one subject always share a split."""
     role: Role
     """The official part of the dataset it belongs to; ours may carve validation from ``train``."""
     files: tuple[Path, ...]
@@ -71,6 +71,8 @@ class Case:
     """``(slices, y, x)`` float32 magnitudes, as the dataset's authors give them."""
     voxel: tuple[float, float, float] | None = None
     """Size in mm along ``(slices, y, x)``, if the file tells."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about how the file was understood."""
 
     def __post_init__(self) -> None:
         if self.kspace is None and self.image is None:

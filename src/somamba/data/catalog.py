@@ -38,8 +38,8 @@ class Dataset:
     """The places in which the reader expects files, for help texts."""
     find: Callable[[Path], Listing]
     open_case: Callable[[Entry], Case | LeftOut]
-    kspace: bool
-    """Whether the files hold measured k-space; else protocol ``raw`` simulates it."""
+    kspace: bool | None
+    """Whether the files hold measured k-space; else protocol ``raw`` simulates it. None: each file by itself."""
     size: tuple[int, int] | None
     """Rows and columns of prepared images; None keeps those of the file."""
     fit: Literal["crop", "resize"] = "crop"
@@ -184,11 +184,11 @@ DATASETS = Registry(
             stripped=heads_and_brains.is_stripped,
         ),
         "folder": Dataset(
-            title="a folder of your own magnitude images",
-            layout="PATH/[train|val|test/][SUBJECT/]NAME.{nii.gz,npy,npz,h5,dcm}",
+            title="a folder of your own images or raw scans",
+            layout="PATH/[train|val|test/][SUBJECT/]NAME.{nii.gz,npy,npz,h5,mrd,dcm}",
             find=folder.find,
             open_case=folder.open_case,
-            kspace=False,
+            kspace=None,
             size=(192, 192),
             fit="resize",
             mask="equispaced",

@@ -71,6 +71,7 @@ def check_dataset(name: str, path: Path, *, quick: bool, watch: Watch = iter) ->
     splits: dict[Role, SplitTally] = {"train": SplitTally(), "val": SplitTally(), "test": SplitTally()}
     left_out = Counter(item.reason for item in listing.left_out)
     unusable: list[str] = []
+    understood: Counter[str] = Counter()
     for entry in watch(listing.entries):
         try:
             case = dataset.open_case(entry)
@@ -82,6 +83,7 @@ def check_dataset(name: str, path: Path, *, quick: bool, watch: Watch = iter) ->
         except DataError as error:
             unusable.append(str(error))
             continue
+        understood.update(case.notes)
         tally = splits[roles[entry.id]]
         tally.cases += 1
         tally.slices += len(case)
@@ -91,7 +93,10 @@ def check_dataset(name: str, path: Path, *, quick: bool, watch: Watch = iter) ->
         splits=splits,
         left_out=left_out,
         unusable=tuple(unusable),
-        notes=listing.notes,
+        notes=(
+            *listing.notes,
+            *(f"{note} ({count} case{'s' if count > 1 else ''})" for note, count in understood.most_common()),
+        ),
         entries=len(listing.entries),
     )
 

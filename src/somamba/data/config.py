@@ -27,7 +27,7 @@ class DataConfig:
     protocol: Literal["magnitude", "raw"] = "magnitude"
     """How slices become measurements: ``magnitude`` is the paper's, ``raw`` is closer to a scanner."""
     acceleration: float | int = 4
-    """The nominal acceleration."""
+    """The nominal acceleration, all samples over measured ones."""
     mask: str | None = None
     """Kind of the sampling mask; by default the dataset's."""
     mask_options: dict[str, float | int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class DataConfig:
     size: tuple[int, int] | None = None
     """Rows and columns of the images; by default the dataset's."""
     seed: int = 0
-    """Names what is drawn for slices: masks, coils, phase, noise. A recipe's own seed names their order."""
+    """Seed of what is drawn for slices: masks, coils, phase, noise. A recipe's own seed decides their order."""
     combine: Literal["coils", "sense"] = "coils"
     """``raw`` only: every coil on its own (no maps in A), or one image seen through sensitivity maps."""
     n_coils: int = 8
@@ -78,12 +78,16 @@ class DataConfig:
                 f"Masks of kind {self.mask_kind!r} are the same for every seed, so they cannot be drawn per slice. "
                 f"Set masks: fixed, or choose mask: {' or '.join(DRAWN)}."
             )
-        if self.augmentation is not None and (self.protocol == "magnitude" or self.entry.kspace):
-            raise ConfigError(
-                "augmentation belongs to protocol 'raw' on a dataset of magnitude images: a measured scan has its own "
-                "coils and noise. Leave it out, or choose another dataset."
-            )
-        if self.combine == "sense" and self.entry.kspace and self.mask_kind not in DRAWN:
+        if self.augmentation is not None and self.protocol == "magnitude":
+            raise ConfigError(AUGMENTATION)
+        if self.entry.kspace:
+            self.check_measured()
+
+    def check_measured(self) -> None:
+        """Refuse what cannot be had of measured k-space, which some datasets hold and of others only some files."""
+        if self.augmentation is not None:
+            raise ConfigError(AUGMENTATION)
+        if self.combine == "sense" and self.mask_kind not in DRAWN:
             raise ConfigError(
                 f"Maps are estimated from fully acquired central columns, which masks of kind {self.mask_kind!r} lack. "
                 f"Set combine: coils, or choose mask: {' or '.join(DRAWN)}."
@@ -107,7 +111,8 @@ class DataConfig:
     @property
     def target_size(self) -> tuple[int, int] | None:
         """Rows and columns in force; None keeps those of the file, as measured k-space does unless told otherwise."""
-        return self.size if self.protocol == "raw" and self.entry.kspace else self.size or self.entry.size
+        measured = self.protocol == "raw" and self.entry.kspace is not False
+        return self.size if measured else self.size or self.entry.size
 
     @property
     def center_fraction(self) -> float:
@@ -153,6 +158,12 @@ class DataConfig:
             "augmentation": None if self.augmentation is None else asdict(self.augmentation),
         }
 
+
+AUGMENTATION = (
+    "augmentation belongs to protocol 'raw' on magnitude images: a measured scan has its own coils and noise. Leave it "
+    "out, or choose another dataset."
+)
+"""Said wherever an augmentation is asked for in vain."""
 
 LARGEST_IMAGE = 4096
 """Most rows or columns of an image."""

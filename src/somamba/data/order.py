@@ -1,4 +1,6 @@
-"""Who sees which slice when, computed and never stored: the same numbers give the same order on every machine.
+"""Which process gets which slice at which step. This is computed and never stored.
+
+The same numbers give the same order on every machine.
 
 Streams of raw bits (SHA-256, Philox) are promised not to change with versions; shuffles and distributions are not.
 """

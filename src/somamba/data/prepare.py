@@ -1,4 +1,4 @@
-"""From a case to the slices that are kept on disk: cropped, checked, scaled. Pure functions, one per protocol.
+"""Turns a case into the slices that are kept on disk: cropped, checked, scaled. One pure function per protocol.
 
 ``magnitude``  images (slices, y, x) float32, each scaled to [0, 1] by its own minimum and maximum
 ``raw``        measured k-space (slices, coils, y, x) complex64, or images (slices, y, x) to simulate k-space from
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from somamba.data.case import Case
 from somamba.data.config import DataConfig
 from somamba.errors import DataError
-from somamba.physics.coils import espirit
+from somamba.physics.coils.maps import espirit
 from somamba.physics.fourier import centre_crop, crop_kspace, ifft2c
 from somamba.registry import Registry
 
@@ -96,9 +96,10 @@ def raw(case: Case, config: DataConfig, valid: range) -> Numbered:
     """
     if case.kspace is None:
         for number, image in _images(case, valid):
-            image = fit(image, config.target_size, how=config.entry.fit)
+            image = fit(image, config.target_size or config.entry.size, how=config.entry.fit)
             yield number, image if np.ptp(image) > 0 else None
         return
+    config.check_measured()
     rows = None if case.image is None else case.image.shape[1 if config.phase_axis == "x" else 2]
     for number, kspace in case.kspace.blocks(valid):
         if not kspace.any():

@@ -73,7 +73,7 @@ def open_slices(
         split: ``train``, ``val`` or ``test``.
         limit_cases: Use only the first so many.
         only: Use only the case of this name.
-        on_case: Told after every case how many are done, and how many there are.
+        on_case: Called after every case with the number of cases done and the number of all.
     """
     entries = split_entries(config.dataset, config.root, split, validation=config.validation)
     if only is not None:

@@ -17,7 +17,7 @@ from somamba.errors import InputError
 from somamba.evaluation.metrics import Scores, score
 from somamba.evaluation.sampling import FACTS, over_slices, sampled
 from somamba.models.base import Reconstructor
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.results.averages import Spread, spread
 from somamba.results.scores import ScoreRecord, check_cases
 from somamba.results.setting import Provenance, Sampled

@@ -19,9 +19,9 @@ from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import CaseScores, magnitude
 from somamba.evaluation.metrics import Scores, score
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
 from somamba.options import check_at_least
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.results.gallery import (
     KeptMeasurement,
     MeasurementFacts,

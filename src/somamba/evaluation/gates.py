@@ -9,8 +9,8 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from somamba.errors import InputError
-from somamba.inference.checkpoint import read_checkpoint
-from somamba.inference.trained import epochs_of
+from somamba.inference.weights.checkpoint import read_checkpoint
+from somamba.inference.weights.trained import epochs_of
 
 GATE = re.compile(r"groups\.(\d+)\.units\.(\d+)\.block\.residency\.(gate|project\.weight|project\.bias)")
 

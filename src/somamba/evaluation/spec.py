@@ -13,8 +13,8 @@ from somamba.data.config import DataConfig
 from somamba.data.slices import SliceDataset, open_slices
 from somamba.evaluation.evaluate import CaseScores, evaluate, score_records, summary
 from somamba.evaluation.gallery import GalleryRequest, GalleryWriter
-from somamba.inference.overview import html_table
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
+from somamba.notebook import html_table
 from somamba.results.scores import ScoreRecord
 from somamba.results.setting import Provenance, Setting, Subject
 from somamba.runtime.processes import ALONE, Processes

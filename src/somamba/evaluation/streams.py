@@ -13,7 +13,7 @@ from somamba.evaluation.leakage import squared_radius
 from somamba.evaluation.sampling import over_slices, sampled
 from somamba.evaluation.spec import subject
 from somamba.evaluation.trace import record_streams
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
 from somamba.models.so_mamba.router import Streams
 from somamba.physics.fourier import power_spectrum
 from somamba.results.setting import Setting

@@ -28,19 +28,19 @@ from nibabel.spatialimages import HeaderDataError, ImageDataError
 from nibabel.wrapstruct import WrapStructError
 from numpy.typing import NDArray
 
-from somamba.files.cfl import inspect_cfl, read_cfl
-from somamba.files.dicom import inspect_dicom, is_dicom, read_dicom
-from somamba.files.hdf5 import inspect_hdf5, read_hdf5
-from somamba.files.kept_open import KEPT, identity
+from somamba.files.formats.cfl import inspect_cfl, read_cfl
+from somamba.files.formats.dicom import inspect_dicom, is_dicom, read_dicom
+from somamba.files.formats.hdf5 import inspect_hdf5, read_hdf5
+from somamba.files.formats.kept_open import KEPT, identity
+from somamba.files.formats.nifti import inspect_nifti, read_nifti
+from somamba.files.formats.npy import Allocate, inspect_npy, read_npy
+from somamba.files.formats.npz import inspect_npz, read_npz
 from somamba.files.limits import PRIVATE_BYTES, READ_BYTES, RefusedError, cpu_seconds
-from somamba.files.nifti import inspect_nifti, read_nifti
-from somamba.files.npy import Allocate, inspect_npy, read_npy
-from somamba.files.npz import inspect_npz, read_npz
-from somamba.files.shared_memory import map_array
+from somamba.files.sandbox import map_array
 from somamba.regular_files import check_regular
 
 COMPLAINT_BYTES = 1 << 20
-"""The most this process may write to a file: its last words on standard error."""
+"""The most bytes this process may write to a file: its last message on standard error."""
 
 
 RETAINED_BYTES = PRIVATE_BYTES // 8
@@ -206,7 +206,8 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], int] | None:
 
 def main() -> None:
     """Answer until the parent closes the socket."""
-    # A signal to the whole group (Ctrl-C, a job's time limit) is the parent's to act on: it may want this file first.
+    # A signal to the whole group (Ctrl-C, a job's time limit) is for the parent to act on, which may still need this
+    # file.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     limit_process()

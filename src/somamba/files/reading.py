@@ -1,6 +1,6 @@
 """Reads files we did not write. A separate process opens them (`somamba.files.sandbox`).
 
-A damaged or hostile file costs that process at most; here it is a `DataError` with the name of the file. A member that
+A damaged or hostile file can end only that process; here it is a `DataError` with the name of the file. A member that
 must not be read cannot be overlooked.
 """
 
@@ -117,7 +117,7 @@ class Volume:
         return self.shape[0]
 
     def slice(self, index: int) -> NDArray[Any]:
-        """Read one slice."""
+        """Read the slice of this number, counted from 0."""
         if not 0 <= index < len(self):
             raise DataError(f"There is no slice {index}; the volume has slices 0 to {len(self) - 1}.")
         return self.read(index, index + 1)[0]

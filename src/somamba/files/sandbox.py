@@ -1,5 +1,7 @@
 """The parent's side of the reading process (`somamba.files.reader_process`): starts it, asks it, notices its end.
 
+The reading process writes arrays into memory that both share, so that none is copied between them.
+
 No wall clock decides whether a file is sound: the system ends the reading process when a file has used up its
 processor time, and a machine under load only makes the answer later.
 """
@@ -7,6 +9,7 @@ processor time, and a machine under load only makes the answer later.
 import atexit
 import contextlib
 import json
+import mmap
 import os
 import signal
 import socket
@@ -22,13 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
-from somamba.files.shared_memory import allocate, taken_array
+from somamba.files.limits import READ_BYTES
 
 PATIENCE_SECONDS = 900.0
 """How long an answer may take. Only a disk that does not answer takes so long, so no file is blamed for it."""
 ANSWER_BYTES = 1 << 24
 """The longest answer without its values."""
 COMPLAINT_BYTES = 1 << 16
+COPIED_BYTES = 1 << 23
+"""Smaller arrays are copied: every mapping keeps a file descriptor open, and a program may hold thousands of them."""
 BLAMED = "The file is damaged, or was made to do harm"
 CRASHES = {getattr(signal, name, None) for name in ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS")}
 
@@ -102,7 +107,7 @@ class Sandbox:
         return ours
 
     def _end(self) -> str:
-        """Make sure that the child is gone, and say why it had to go."""
+        """Make sure that the child has ended, and return the reason."""
         code, complaint = self._stop()
         if code == -signal.SIGXCPU:
             return f"reading it takes more processor time than a file of its size may. {BLAMED}"
@@ -123,7 +128,7 @@ class Sandbox:
             channel.close()
         if child is None:
             return 0, ""
-        # Its end may be under way: after the last word on the socket, its exit code is worth waiting for.
+        # The child may be about to end: its exit code, which follows its last answer, says why.
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=1)
         child.kill()
@@ -171,3 +176,44 @@ def sandbox() -> Sandbox:
     if os.getpid() not in _SANDBOXES:
         _SANDBOXES[os.getpid()] = Sandbox()
     return _SANDBOXES[os.getpid()]
+
+
+def allocate() -> int:
+    """A file descriptor of memory for one answer. Pages are taken when they are written, so it costs nothing yet."""
+    if not hasattr(os, "memfd_create"):
+        with tempfile.TemporaryFile() as file:
+            os.ftruncate(file.fileno(), READ_BYTES)
+            return os.dup(file.fileno())
+    import fcntl  # not on Windows, where this line is never reached
+
+    handle = os.memfd_create("somamba", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(handle, READ_BYTES)
+    # The size is final: if the reading process shortened it, touching the mapping would end the parent.
+    fcntl.fcntl(handle, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+    return handle
+
+
+def map_array(handle: int, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
+    """The memory as an array that can be written; it stays mapped as long as the array lives.
+
+    Args:
+        handle: The file descriptor of the memory.
+        shape: The shape of the array.
+        dtype: The type of its values.
+    """
+    size = dtype.itemsize * int(np.prod(shape, dtype=object))
+    if not 0 < size <= READ_BYTES:
+        raise ValueError(f"an array of {size} bytes does not fit into {READ_BYTES}")
+    return np.frombuffer(mmap.mmap(handle, size), dtype=dtype).reshape(shape)
+
+
+def taken_array(handle: int, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> NDArray[Any]:
+    """The array that the reading process left in the memory; small ones are copied, large ones stay where they are.
+
+    Args:
+        handle: The file descriptor of the memory.
+        shape: The shape of the array.
+        dtype: The type of its values.
+    """
+    array = map_array(handle, shape, dtype)
+    return array.copy() if array.nbytes <= COPIED_BYTES else array

@@ -1,9 +1,9 @@
 """A network adapted to one scan, by the scan's own samples: no truth is needed, and held-out samples decide.
 
-Of the acquired samples a tenth is never shown. In every step another third of the rest is held out of the input, and
-the network learns to predict it (zero-shot self-supervision, Yaman et al., ICLR 2022). The tenth that was never shown
-says when to stop, and whether the adapted network is better than the one before: if not, nothing is changed. A volume
-is adapted to once, on a few slices that are spread over it.
+Some of the acquired lines are never shown. In every step a third of the samples of the others is held out of the
+input, in some rows of the image, and the network learns to predict it (zero-shot self-supervision, Yaman et al., ICLR
+2022). The lines that were never shown say when to stop, and whether the average of the weights is better than what it
+began with: if not, nothing is changed. A volume is adapted to once, on a few slices that are spread over it.
 """
 
 import copy
@@ -12,26 +12,23 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
-from jaxtyping import Bool
 from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.checkpoint import weights_digest
 from somamba.inference.preparation import Preparation
-from somamba.inference.trained import Trained
+from somamba.inference.weights.checkpoint import weights_digest
+from somamba.inference.weights.trained import Trained
 from somamba.models.base import Reconstructor
-from somamba.models.refined import Refined
+from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
-from somamba.physics.held_out import HeldOut, sampled_mask, split
+from somamba.physics.held_out import HeldOut, hold_out, sampled_mask, scattered, some_rows, split
 from somamba.physics.operator import LinearOperator
 
 logger = logging.getLogger(__name__)
-
-CENTRE = 4
-"""Samples closer than this to the centre of k-space, along both axes, are always shown: nothing predicts them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +38,11 @@ class Adaptation:
     steps: int | None = None
     """How many steps; None takes at most `MOST_STEPS` and stops when the held-out samples get no better."""
     learning_rate: float = 5e-4
-    """The rate of Adam. It was chosen with a pilot of this scheme; what the whole command gains is not yet measured."""
+    """The rate of Adam."""
+    average: float = 0.9
+    """The weights that are judged and kept are a moving average over the steps, with this decay."""
+    rows: int = 64
+    """A step looks at so many rows of the image, drawn anew, if whole columns were acquired."""
     slices: int = 3
     """Slices of a volume to adapt to, spread over it."""
     check_every: int = 10
@@ -50,25 +51,23 @@ class Adaptation:
     """So many looks at the held-out samples without improvement end the adaptation."""
     hidden: float = 0.3
     """Share of the samples that a step holds out and learns to predict."""
-    held_out: float = 0.1
-    """Share of the samples that decide."""
     seed: int = 0
     """The seed of everything that is drawn."""
 
     def __post_init__(self) -> None:
-        for name in ("slices", "check_every", "patience"):
+        for name in ("slices", "check_every", "patience", "rows"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"adaptation.{name}={getattr(self, name)} must be at least 1.")
         if self.steps is not None and self.steps < 1:
             raise ConfigError(f"{self.steps} steps adapt nothing; choose at least 1, or auto.")
-        if not (0 < self.hidden < 1 and 0 < self.held_out < 1 and self.learning_rate > 0):
+        if not (0 < self.hidden < 1 and 0 <= self.average < 1 and self.learning_rate > 0):
             raise ConfigError(
-                f"adaptation: hidden={self.hidden:g} and held_out={self.held_out:g} must lie between 0 and 1, and "
+                f"adaptation: hidden={self.hidden:g} and average={self.average:g} must lie between 0 and 1, and "
                 f"learning_rate={self.learning_rate:g} must be positive."
             )
 
 
-MOST_STEPS = 60
+MOST_STEPS = 100
 """Most steps of an adaptation that stops by itself."""
 
 
@@ -78,11 +77,11 @@ class AdaptationProgress:
 
     step: int
     steps: int
-    """At most."""
+    """The largest number of steps."""
     residual: float
     """Residual of the held-out samples at the last look; 0 predicts them exactly."""
     seconds_left: float
-    """At most, as measured so far; infinite before the first step."""
+    """Upper bound on the seconds that are left, from the steps so far; infinite before the first step."""
 
 
 OnProgress = Callable[[AdaptationProgress], None]
@@ -99,11 +98,12 @@ class Adapted:
 
 @dataclass(frozen=True, eq=False)
 class _Slice:
-    """A scaled slice, what is never shown of it, and what is."""
+    """A slice in the phase in which the network sees it."""
 
-    y: Tensor
-    A: LinearOperator
-    judge: HeldOut
+    parts: HeldOut
+    """What is shown, and the lines that decide."""
+    strengths: Strengths | None
+    """Strengths of the last step; None if none follows."""
 
 
 def adapt(
@@ -119,9 +119,9 @@ def adapt(
     Args:
         preparation: The scan.
         trained: The network; it must have something to learn.
-        settings: How.
+        settings: Steps, rate, slices and seed.
         device: Where it runs.
-        on_progress: Told after every look at the held-out samples, first before any step.
+        on_progress: Called after every look at the held-out samples, the first time before any step.
 
     Returns:
         The adapted network, or the given one if the held-out samples got no better.
@@ -135,7 +135,8 @@ def adapt(
     generator = torch.Generator().manual_seed(settings.seed)
     network = copy.deepcopy(trained.model).to(device)
     # The network learns in the phase in which it will see the scan.
-    numbers, slices = _chosen(preparation, Refined(SoftSense(network)), settings, generator, device)
+    refined = Refined(SoftSense(network)) if preparation.refines(trained) else None
+    numbers, slices = _chosen(preparation, refined, settings.slices, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
     run.go()
@@ -171,6 +172,7 @@ class _Run:
         self.network, self.slices, self.settings = network, slices, settings
         self.method = SoftSense(network)
         self.generator, self.on_progress = generator, on_progress
+        self.average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
         self.optimiser = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
         self.step = 0
         self.first = self.best = math.inf
@@ -183,7 +185,7 @@ class _Run:
         self.first = self.best = self._look(steps, math.inf)
         began, without_gain = time.perf_counter(), 0
         while self.step < steps:
-            self._step(self.slices[self.step % len(self.slices)])
+            self._step(self.slices[self.step % len(self.slices)].parts)
             self.step += 1
             if self.step == 1:
                 logger.info("a step takes %.1f s: at most %.0f s", *self._times(began, steps))
@@ -193,7 +195,7 @@ class _Run:
             without_gain = 0 if residual < self.best else without_gain + 1
             if residual < self.best:
                 self.best, self.kept_step = residual, self.step
-                self.kept = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
+                self.kept = {name: value.detach().clone() for name, value in self.average.module.state_dict().items()}
             if self.settings.steps is None and without_gain >= self.settings.patience:
                 break
 
@@ -202,22 +204,33 @@ class _Run:
         each = (time.perf_counter() - began) / self.step
         return each, each * (steps - self.step)
 
-    def _step(self, one: _Slice) -> None:
-        """Learn to predict some of the samples that are shown from the others."""
+    def _step(self, one: HeldOut) -> None:
+        """Learn to predict some of the samples that are shown from the others, in some rows."""
         self.network.train()
-        shown = sampled_mask(one.judge.A)
-        parts = split(one.judge.y, one.judge.A, shown & _scattered(shown, self.settings.hidden, self.generator))
+        y, A = one.y, one.A
+        height, rows = y.shape[-2], self.settings.rows
+        if height > rows and sampled_mask(A).shape[-2] == 1:
+            first = int(torch.randint(height - rows + 1, (), generator=self.generator))
+            y, A = some_rows(y, A, slice(first, first + rows))
+        hidden = scattered(sampled_mask(A), y.shape[-2], self.settings.hidden, self.generator)
+        parts = split(y, A, hidden)
         residual = parts.residual(self.method(parts.y, parts.A)).sum()
         self.optimiser.zero_grad()
         residual.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         self.optimiser.step()
+        self.average.update_parameters(self.network)
 
     @torch.no_grad()
     def _look(self, steps: int, seconds_left: float) -> float:
-        """The residual of what is never shown, mean over the slices."""
-        self.network.eval()
-        found = [one.judge.residual(self.method(one.judge.y, one.judge.A)).mean() for one in self.slices]
+        """The residual of what is never shown, mean over the slices, in the image behind the last step."""
+        method = SoftSense(cast("Reconstructor", self.average.module.eval()))
+        refined = Refined(method)
+        found = []
+        for one in self.slices:
+            refined.fixed = one.strengths
+            image = (method if one.strengths is None else refined)(one.parts.y, one.parts.A)
+            found.append(one.parts.residual(image).mean())
         residual = float(torch.stack(found).mean())
         progress = AdaptationProgress(self.step, steps, residual, seconds_left)
         logger.info("step %d of at most %d: held-out residual %.4f", self.step, steps, residual)
@@ -226,15 +239,14 @@ class _Run:
 
 
 def _chosen(
-    preparation: Preparation,
-    refined: Refined,
-    settings: Adaptation,
-    generator: torch.Generator,
-    device: torch.device | str,
+    preparation: Preparation, refined: Refined | None, most: int, device: torch.device | str
 ) -> tuple[list[int], list[_Slice]]:
-    """Slices with signal, spread over the volume, each with the samples that decide."""
+    """Slices with signal, spread over the volume, each with the samples that are never shown and decide.
+
+    They are the first set that the last step chooses its strengths by, so they also measure the adapted network.
+    """
     count = preparation.scan.slices
-    wanted = min(settings.slices, count)
+    wanted = min(most, count)
     places = {int((index + 0.5) * count / wanted) for index in range(wanted)}
     order = [*sorted(places), *(index for index in range(count) if index not in places)]
     numbers: list[int] = []
@@ -248,10 +260,11 @@ def _chosen(
         found: list[_Slice] = []
 
         def keep(y: Tensor, A: LinearOperator, found: list[_Slice] = found) -> Tensor:
-            chosen = refined.strengths(y, A)
-            y = y if chosen is None else y * chosen.turn
-            hidden = sampled_mask(A) & _scattered(y[:, :1].real, settings.held_out, generator)
-            found.append(_Slice(y, A, split(y, A, hidden)))
+            strengths = None if refined is None else refined.strengths(y, A)
+            if strengths is not None:
+                y = y * strengths.turn
+                strengths = strengths._replace(turn=torch.ones_like(strengths.turn))
+            found.append(_Slice(hold_out(y, A, RefinementConfig.seed), strengths))
             return A.adjoint(y)
 
         if prepared.recover(keep, device) is not None:
@@ -260,12 +273,3 @@ def _chosen(
     if not slices:
         raise InputError(f"{preparation.scan.path}: there is no signal in it, so nothing to adapt to.")
     return numbers, slices
-
-
-def _scattered(like: Tensor, share: float, generator: torch.Generator) -> Bool[Tensor, "batch 1 y x"]:
-    """Scattered samples of this share, outside of the centre."""
-    height, width = like.shape[-2:]
-    drawn = torch.rand(len(like), 1, height, width, generator=generator) < share
-    rows, columns = (slice(n // 2 - min(CENTRE, n // 8), n // 2 + min(CENTRE, n // 8)) for n in (height, width))
-    drawn[..., rows, columns] = False
-    return drawn.to(like.device)

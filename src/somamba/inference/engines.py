@@ -22,7 +22,7 @@ from somamba.errors import BackendError, ConfigError
 from somamba.extras import require
 from somamba.inference.jobs import Engine, JobOutcome, OnSlice, ReconstructionRequest, WorkerFactory, local
 from somamba.inference.plan import Job, Output
-from somamba.inference.trained import bundled_weights
+from somamba.inference.weights.trained import bundled_weights
 from somamba.registry import Registry
 
 RETRIES = 3

@@ -17,15 +17,15 @@ import numpy as np
 
 from somamba.errors import DataError, SomambaError
 from somamba.inference.adaptation import Adaptation, Adapted
-from somamba.inference.checkpoint import check_replaceable
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruct import RecoveredSlice, reconstruct
-from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
+from somamba.inference.weights.checkpoint import check_replaceable
+from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.inference.writers.stamp import StoredResult
 from somamba.inference.writers.template import read_template
 from somamba.inference.writers.writing import read_result, write
+from somamba.raw.opening import open_raw_scan
 from somamba.regular_files import open_regular
 from somamba.runtime.device import find_device, use_threads
 
@@ -39,7 +39,7 @@ Metric: TypeAlias = Callable[[object, object], Any]
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Method to metric to its mean over slices; None if it is not finite."""
 OnSlice: TypeAlias = Callable[[Job, int, int], None]
-"""Is called with a job, how many of its slices are done, and how many there are."""
+"""A function that is called with a job, the number of its slices done, and the number of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class JobOutcome:
     """The number of slices without signal."""
     seconds: float = 0.0
     scores: Scores = field(default_factory=dict)
-    """Against the whole scan, if it was undersampled for it."""
+    """Scores against the whole scan, if it was undersampled for the comparison."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 
@@ -226,7 +226,7 @@ def fingerprint(path: Path) -> str:
 
 
 def _stored_results(job: Job) -> list[StoredResult | None]:
-    """What the results that are there say about themselves; asked before hours of work, not after."""
+    """What the results that are there say about themselves, read before the reconstruction, which may take hours."""
     try:
         return [read_result(*output) for output in job.outputs]
     except DataError as error:

@@ -1,8 +1,6 @@
-"""What a notebook and a PNG file show of a scan: one grey picture of its slices, and a table."""
+"""What a notebook and a PNG file show of a scan: one grey picture of its slices."""
 
 import math
-from collections.abc import Mapping
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +36,3 @@ def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     grid = np.zeros((down * across, rows, columns), dtype=np.uint8)
     grid[: len(pictures)] = pictures
     return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
-
-
-def html_table(rows: Mapping[str, str]) -> str:
-    """Return a table of two columns as HTML; all text is escaped."""
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
-    return f"<table>{cells}</table>"

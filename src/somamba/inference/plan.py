@@ -13,8 +13,14 @@ from typing import NamedTuple
 
 from somamba.errors import ConfigError, DataError, StorageError
 from somamba.extras import require
-from somamba.inference.naming import ENDINGS, format_of, named_file, output_name, stem
+from somamba.raw.naming import ENDINGS, named_file, stem
+from somamba.registry import Registry
 
+OUTPUT_ENDINGS: Registry[tuple[str, ...]] = Registry(
+    "output format",
+    {"h5": (".h5", ".hdf5"), "nii": (".nii.gz", ".nii"), "dcm": ("", ".dcm"), "npy": (".npy",), "png": (".png",)},
+)
+"""What the names of each format end in, the usual ending first; an empty one stands for a folder."""
 PATTERN = frozenset("*?[")
 FILE_LIKE = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 """Endings that look like those of files, such as ``.mat``."""
@@ -79,6 +85,32 @@ def shard(jobs: Sequence[Job], number: int, count: int) -> list[Job]:
     if not 1 <= number <= count:
         raise ConfigError(f"Shard {number}/{count} is none; shards are numbered from 1/{count} to {count}/{count}.")
     return list(jobs[number - 1 :: count])
+
+
+def output_name(name: str, format: str) -> str:  # noqa: A002
+    """The name of the output of an input with this stem."""
+    return name + OUTPUT_ENDINGS[format][0]
+
+
+def format_of(path: Path, format: str | None = None) -> str:  # noqa: A002
+    """The format of an output: the one named, if the ending allows it, or by the ending.
+
+    Raises:
+        ConfigError: an ending that stands for no format, or for another one.
+    """
+    known = {ending: name for name, endings in OUTPUT_ENDINGS.items() for ending in endings if ending}
+    found = next((name for ending, name in known.items() if path.name.endswith(ending)), None)
+    wanted = found if format is None else format
+    if wanted is None:
+        raise ConfigError(
+            f"{path}: its ending tells no format. Name it {', '.join(known)}; for a folder of DICOM files, say that "
+            "its format is dcm."
+        )
+    endings = OUTPUT_ENDINGS[wanted]
+    if wanted != found and (found is not None or "" not in endings):
+        usual = " or ".join(ending or "nothing, for a folder," for ending in endings)
+        raise ConfigError(f"{path}: the name of an output of format {wanted!r} must end in {usual}.")
+    return wanted
 
 
 def _sources(text: str, output: Path) -> list[Source]:

@@ -20,16 +20,16 @@ from jaxtyping import Bool, Complex
 from torch import Tensor
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.coil_maps import estimated_maps, given_maps
-from somamba.inference.raw.noise import whitened
-from somamba.inference.raw.raw_scan import RawScan
-from somamba.inference.raw.sampling import SliceSampling, find_sampling
 from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
-from somamba.inference.trained import Trained
 from somamba.inference.undersampling import Undersampling
-from somamba.physics.compression import MOST_COILS, compress, compression_matrix
+from somamba.inference.weights.trained import Trained
+from somamba.physics.coils.compression import MOST_COILS, compress, compression_matrix
+from somamba.physics.coils.maps import calibration_region, espirit_sets
 from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
+from somamba.raw.noise import whitened
+from somamba.raw.raw_scan import RawScan
+from somamba.raw.sampling import SliceSampling, find_sampling
 
 MAGNITUDE_ONLY = (
     "these weights were trained for protocol 'magnitude': on real, positive images, each scaled to [0, 1] by its own "
@@ -38,6 +38,12 @@ MAGNITUDE_ONLY = (
 )
 EDGE = 56
 """One row in so many, on each side, is the edge of k-space: 4 of 224."""
+KERNEL = 6
+"""Rows and columns of ESPIRiT's patches, BART's default: the least that must be acquired around the centre."""
+ADVICE = (
+    "Give coil maps (--maps FILE, in Python maps=), or a scan with at least "
+    f"{KERNEL}, better 24, neighbouring lines acquired around the centre of k-space."
+)
 USUAL = 2.0**40
 """Samples between this and its inverse are computed with as they are: their squares are far from single precision's
 limits."""
@@ -113,7 +119,7 @@ class Preparation:
             InputError: weights for magnitude images and a measurement, or another number of coils than the network has.
         """
         self.options = options or RecoveryOptions()
-        check_fits(scan, trained, force=self.options.force)
+        _check_fits(scan, trained, force=self.options.force)
         self.side_by_side = trained.coils > 1
         self.saw_whole_columns = trained.saw_whole_columns
         self.magnitudes = trained.protocol == "magnitude" and scan.simulated
@@ -236,7 +242,7 @@ class Preparation:
         if given is not None:
             return given_maps(given if matrix is None else compress(matrix, given))
         if scan.reference is None:
-            # Not from the samples that were left out afterwards: no scanner would have them.
+            # The samples that were left out afterwards are not used: no scanner would have them.
             return estimated_maps(kspace)
         reference = scan.calibration(index) / unit
         return estimated_maps(reference if matrix is None else compress(matrix, reference))
@@ -247,17 +253,8 @@ def edge_rows(height: int) -> int:
     return max(1, height // EDGE)
 
 
-def check_fits(scan: RawScan, trained: Trained, *, force: bool = False) -> None:
-    """Refuse a scan that a model was not made for.
-
-    Args:
-        scan: What was measured.
-        trained: The model.
-        force: Let weights that were trained for magnitude images see measurements.
-
-    Raises:
-        InputError: weights for magnitude images and a measurement, or another number of coils than the network has.
-    """
+def _check_fits(scan: RawScan, trained: Trained, *, force: bool) -> None:
+    """Refuse a scan that a model was not made for; ``force`` lets weights for magnitude images see measurements."""
     if trained.protocol == "magnitude" and not scan.simulated and not force:
         raise InputError(f"{scan.path}: {MAGNITUDE_ONLY}")
     if trained.coils not in (1, scan.coils):
@@ -265,3 +262,30 @@ def check_fits(scan: RawScan, trained: Trained, *, force: bool = False) -> None:
             f"{scan.path}: this network takes {trained.coils} coils side by side, the scan has {scan.coils}. Use "
             "weights trained with combine: sense, which take any number of coils."
         )
+
+
+def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "*sets coils y x"]:
+    """ESPIRiT's maps: of unit norm over the coils where there is signal, zero elsewhere.
+
+    Of an object that is larger than the field of view there are two sets of them, see `espirit_sets`.
+
+    Raises:
+        InputError: too little of the centre was acquired; it says what to do.
+    """
+    try:
+        height, width = calibration_region(calibration[None]).shape
+    except InputError as error:
+        raise InputError(f"Coil maps cannot be estimated. {error} {ADVICE}") from None
+    if min(height, width) < KERNEL:
+        raise InputError(
+            f"Coil maps cannot be estimated from the {height} rows x {width} columns that are fully acquired around "
+            f"the centre of k-space. {ADVICE}"
+        )
+    sets = espirit_sets(calibration, kernel=KERNEL)
+    return sets[0] if len(sets) == 1 else sets
+
+
+def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
+    """Maps that a user gave, brought to unit norm over the coils, as those that networks are trained with."""
+    norm = torch.linalg.vector_norm(maps, dim=0)
+    return maps / torch.where(norm > 0, norm, 1)

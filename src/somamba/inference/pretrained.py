@@ -14,13 +14,13 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, OnProgress, adapt
-from somamba.inference.overview import html_table
 from somamba.inference.preparation import Preparation, RecoveryOptions
-from somamba.inference.raw.in_memory import raw_scan_of
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.trained import DEFAULT, Trained, open_weights, save_trained
-from somamba.physics.compression import MOST_COILS
+from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
+from somamba.notebook import html_table
+from somamba.physics.coils.compression import MOST_COILS
+from somamba.raw.formats.in_memory import raw_scan_of
 from somamba.runtime.device import find_device
 
 Array: TypeAlias = NDArray[Any] | Tensor
@@ -134,7 +134,7 @@ class Pretrained:
             InputError: arrays that do not fit, too few lines to estimate coil maps from; it says what to do.
             ConfigError: axes that are not understood.
 
-        Example:
+        Examples:
             >>> import numpy as np, somamba
             >>> image = np.zeros((32, 24), dtype=np.complex64)
             >>> image[8:20, 6:18] = 1
@@ -183,6 +183,17 @@ class Pretrained:
 
         Raises:
             InputError: a model without weights, or arrays that do not fit.
+
+        Examples:
+            >>> import numpy as np, somamba
+            >>> from somamba.inference.adaptation import Adaptation
+            >>> image = np.zeros((32, 24))
+            >>> image[8:20, 6:18] = 1
+            >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(image))).astype("complex64")
+            >>> kspace[:, :6:2] = 0  # three lines were not acquired
+            >>> model = somamba.load("brain_raw", device="cpu").adapt(kspace, settings=Adaptation(steps=1))
+            >>> model.adaptation["steps"], model.reconstruct(kspace).shape
+            (1, (32, 24))
         """
         scan = raw_scan_of(kspace, maps=maps, mask=mask, noise=noise, axes=axes, centred=centred)
         preparation = Preparation(scan, self.trained, RecoveryOptions(coils=coils))
@@ -210,7 +221,7 @@ def load(source: str = DEFAULT, *, device: str = "auto") -> Pretrained:
     Raises:
         SomambaError: there is no such model, or its files are not those that were written.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> model = somamba.load("brain_raw", device="cpu")
         >>> model.trained.name, model.trained.protocol

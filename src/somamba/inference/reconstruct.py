@@ -13,16 +13,17 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import Adaptation, Adapted, adapt
-from somamba.inference.naming import stem
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
-from somamba.inference.raw.noise import NOTE
-from somamba.inference.raw.raw_scan import RawScan
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
-from somamba.inference.refinement import facts_of, refinement
-from somamba.inference.trained import Trained
+from somamba.inference.weights.trained import Trained
+from somamba.models.classical.zero_filled import ZeroFilled
+from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
-from somamba.models.zero_filled import ZeroFilled
+from somamba.physics.operator import LinearOperator
+from somamba.raw.naming import stem
+from somamba.raw.noise import NOTE
+from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
 
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."
@@ -55,7 +56,7 @@ class RecoveredSlice:
 
 
 OnRecovered = Callable[[RecoveredSlice | None], None]
-"""Is called with every slice when it is done; with None for one without signal."""
+"""A function that is called with every slice when it is done; with None for one without signal."""
 
 
 def reconstruct(
@@ -91,7 +92,7 @@ def reconstruct(
         trained = adapted.trained
         on_adapted(adapted)
     scan, model = preparation.scan, SoftSense(trained.model.to(device))
-    refined = refinement(preparation, model, device) if preparation.refines(trained) else None
+    refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices()
     for index in range(scan.slices):
@@ -105,7 +106,7 @@ def reconstruct(
     provenance = {
         **_facts(preparation, trained),
         "adaptation": None if adapted is None else dict(adapted.record),
-        "refinement": None if refined is None else facts_of(refined),
+        "refinement": None if refined is None else _strengths_of(refined),
         **slices.facts(scan),
         "code": code_record(),
     }
@@ -178,6 +179,34 @@ def recover_slice(
     return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
+def _refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
+    """The network with the last step behind it.
+
+    Its strengths are chosen once, on the slice nearest to the middle that has signal, and used for all slices.
+    """
+    refined = Refined(SoftSense(trained.model), refinement_config(trained)).eval()
+    count = preparation.scan.slices
+    if count == 1:
+        return refined
+    for index in sorted(range(count), key=lambda number: abs(number - count // 2)):
+        prepared = preparation.slice(index)
+        chosen: list[Strengths | None] = []
+
+        def choose(y: Tensor, A: LinearOperator, chosen: list[Strengths | None] = chosen) -> Tensor:
+            chosen.append(refined.strengths(y, A))
+            return A.adjoint(y)
+
+        if prepared is not None and prepared.recover(choose, device) is not None:
+            refined.fixed = chosen[0]
+            break
+    return refined
+
+
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
+    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
+
+
 def _without_signal(scan: RawScan) -> str:
     if scan.coils == 1:
         return "all samples are zero, or all pixels of an image are equal."
@@ -213,3 +242,11 @@ def _facts(preparation: Preparation, trained: Trained) -> dict[str, Any]:
         "mask_digest": None if pattern is None else pattern.digest,
         "compressed_to": preparation.compressed_to,
     }
+
+
+def _strengths_of(refined: Refined) -> dict[str, Any]:
+    """What the provenance says: the phase and the strengths that were used, None if nothing was missing or held out."""
+    if refined.used is None:
+        return {"turn": None, "weight": None, "sparsity": None}
+    turn, weight, sparsity = (strength.flatten()[0] for strength in refined.used)
+    return {"turn": float(turn.angle()), "weight": float(weight), "sparsity": float(sparsity)}

@@ -78,7 +78,7 @@ class Reconstruction:
         return buffer.getvalue()
 
     def __repr__(self) -> str:
-        """Sizes and names in place of all pixels."""
+        """Return sizes and names, without the pixels."""
         slices, rows, columns = self.images.shape
         return f"Reconstruction({self.name!r}, {slices} x {rows} x {columns}, {self.provenance.get('model', '?')})"
 
@@ -104,7 +104,7 @@ class Placement(NamedTuple):
 
 
 def placement(reconstruction: Reconstruction) -> Placement:
-    """Sort out what is known of a reconstruction."""
+    """Return the spacing and the affine of a reconstruction, each only if it can be relied on."""
     voxel, affine = reconstruction.voxel, reconstruction.affine
     if affine is None:
         return Placement(voxel, None)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.coils import combine, root_sum_of_squares
+from somamba.physics.coils.maps import combine, root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.operator import LinearOperator
@@ -18,7 +18,7 @@ from somamba.shapes import CoilImages
 
 Picture = Complex[Tensor, "y x"]
 Method = Callable[[Tensor, LinearOperator], Tensor]
-"""``(y, A)`` to an image, as every `Reconstructor` does; a function will do."""
+"""``(y, A)`` to an image, as every `Reconstructor` does; a plain function serves as well."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +75,7 @@ def recover_magnitude(
     mask: Bool[Tensor, "#y x"],
     device: torch.device | str = "cpu",
 ) -> Picture | None:
-    """Do the same under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
+    """Recover a slice under protocol ``magnitude``: the image is known, and scaled to [0, 1] before it is measured.
 
     Args:
         model: The method.

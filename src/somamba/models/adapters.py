@@ -66,7 +66,7 @@ def pad_to_multiple(image: Tensor, multiple: int, smallest: int = 1) -> Tensor:
 
 
 def _reflected(size: int, extra: int, device: torch.device) -> Tensor:
-    """Where the samples behind the end come from: back and forth, without repeating the edge."""
+    """The indices that reflect an axis at its end, back and forth, without repeating the edge."""
     if size == 1:
         return torch.zeros(extra, dtype=torch.long, device=device)
     period = 2 * (size - 1)

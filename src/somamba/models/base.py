@@ -16,6 +16,9 @@ class Reconstructor(nn.Module, ABC):
 
     ``y`` is ``(batch, coils, y, x)`` complex. The image is ``(batch, 1, y, x)`` complex; in coil-channel mode it keeps
     the coil axis of ``y``.
+
+    What an unrolled network carries from stage to stage differs (the image, its features, recurrent states), so each
+    has a loop of a few lines of its own; `start` is what all of them share.
     """
 
     coils: int | None = None

@@ -62,7 +62,7 @@ class Refined(NamedTuple):
 
     image: Images
     lifted: Features
-    """d"""
+    """d, the lifted image."""
     coefficients: Features
     """H d, before the shrinkage."""
 

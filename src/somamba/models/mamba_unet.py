@@ -42,7 +42,7 @@ class MambaUNetConfig:
     coils: int = 1
     """Image channels in coil-channel mode: the number of coils; 1 for single-coil and SENSE."""
     mode: Mode = "as_published"
-    """As published, without data consistency; or ``+dc``, with data consistency at the end."""
+    """``as_published`` has no data consistency; ``+dc`` ends in data consistency."""
     backend: str = "auto"
     """Scan backend: auto, fused, triton, native, chunked or reference."""
 
@@ -79,7 +79,7 @@ class SS2D(nn.Module):
 
 
 class VSSBlock(nn.Module):
-    """``x + SS2D(LN(x))``."""
+    """A visual state-space block, ``x + SS2D(LN(x))``."""
 
     def __init__(self, channels: int, d_state: int, drop_rate: int | float, backend: str) -> None:
         super().__init__()

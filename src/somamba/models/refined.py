@@ -18,10 +18,9 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
-from somamba.physics.compression import compress, compression_matrix
+from somamba.physics.coils.compression import compress, compression_matrix
 from somamba.physics.encoding import coil_maps, encoding
-from somamba.physics.fourier import fft2c, ifft2c
-from somamba.physics.held_out import HeldOut, hold_out, sampled_mask, without_gaps
+from somamba.physics.held_out import HeldOut, hold_out, joined, sampled_mask, without_gaps
 from somamba.physics.operator import LinearOperator
 from somamba.physics.sparse import sparse_image
 from somamba.shapes import Images
@@ -54,14 +53,16 @@ class RefinementConfig:
     margin: float = 0.01
     """A candidate is clearly better if its residual is lower by more than this share. The samples that are held out
     are few, and with others of the same scan residuals move by about as much."""
-    iterations: int = 25
-    """Iterations of the last step."""
+    iterations: int = 15
+    """Iterations of the last step, from the network's image on."""
     search_iterations: int = 12
     """Iterations for each candidate; all of them start from the network's image."""
     search_coils: int = 6
     """Candidates are compared with the coils compressed to so many, which is enough to tell them apart."""
-    search_rows: int = 64
-    """Candidates are compared on so many rows in the middle, if whole columns were acquired."""
+    sets: int = 2
+    """So many sets of lines are held out in turn, and the mean of their residuals decides."""
+    search_rows: int = 32
+    """Every set of lines is looked at in so many rows of its own, if whole columns were acquired."""
     turns: int = 4
     """So many phases are tried, spread evenly, and the one at which a wave through their residuals is lowest."""
     least_gain: float = 0.002
@@ -90,7 +91,7 @@ class Refined(Reconstructor):
             image: Images = self.network(y, A)
             return image
         turn, weight, sparsity = (strength.to(y.device) for strength in strengths)
-        image = self._turned(y, A, turn)
+        image = torch.where(_seen(A), self._turned(y, A, turn), 0)
         return sparse_image(y, A, sparsity, prior=image, weight=weight, iterations=self.config.iterations)
 
     def _turned(self, y: Tensor, A: LinearOperator, turn: Tensor) -> Images:
@@ -101,71 +102,82 @@ class Refined(Reconstructor):
     @torch.no_grad()
     def strengths(self, y: Tensor, A: LinearOperator) -> Strengths | None:
         """What the held-out samples choose; None if there are no gaps to fill, or nothing can be held out."""
-        if without_gaps(sampled_mask(A)):
+        mask = sampled_mask(A)
+        if without_gaps(mask):
             return None
+        # Sets of lines are looked at in some rows each, so that several cost no more than one.
+        n_sets = self.config.sets if mask.shape[-2] == 1 else 1
+        height, n_rows = y.shape[-2], min(y.shape[-2], self.config.search_rows)
+        starts = [round((number + 1) * height / (n_sets + 1) - n_rows / 2) for number in range(n_sets)]
+        places = [max(0, min(start, height - n_rows)) for start in starts]
         try:
-            parts = hold_out(y, A, self.config.seed)
+            sets = [
+                hold_out(y, A, self.config.seed, number).rows(slice(place, place + n_rows))
+                for number, place in enumerate(places)
+            ]
         except InputError:
             return None
-        parts = _fewer_rows(parts, self.config.search_rows)
-        turn, prior = self._best_turn(parts)
-        return _Search(_fewer_coils(parts, self.config.search_coils), turn, prior, self.config).chosen()
+        parts = _fewer_coils(joined(sets), self.config.search_coils, len(y))
+        turn, prior = self._best_turn(parts, len(y))
+        return _Search(parts, turn, prior, self.config).chosen()
 
-    def _best_turn(self, parts: HeldOut) -> tuple[Tensor, Images]:
+    def _best_turn(self, parts: HeldOut, n_slices: int) -> tuple[Tensor, Images]:
         """The phase at which the network predicts the held-out samples best, and its image.
 
         A scan has an arbitrary phase, and a network need not treat all alike: it has seen some more often than others.
         """
-        n_turns = self.config.turns
-        tried = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
-        turns = [torch.full_like(parts.y[:, :1, :1, :1], one) for one in tried]
-        images = [self._turned(parts.y, parts.A, turn) for turn in turns]
-        residuals = [parts.residual(image)[:, None, None, None] for image in images]
-        wave = (torch.stack(residuals) * torch.stack(turns)).mean(dim=0)
-        turns.append(torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs()))
-        images.append(self._turned(parts.y, parts.A, turns[-1]))
-        residuals.append(parts.residual(images[-1])[:, None, None, None])
-        best, image, least = turns[0], images[0], residuals[0] * (1 - self.config.least_gain)
-        for turn, other, residual in zip(turns[1:], images[1:], residuals[1:], strict=True):
+        n_turns, n_sets = self.config.turns, len(parts.y) // n_slices
+
+        def tried(turn: Tensor) -> tuple[Tensor, Images, Tensor]:
+            image = self._turned(parts.y, parts.A, turn.repeat(n_sets, 1, 1, 1))
+            return turn, image, _mean(parts.residual(image), n_slices)
+
+        steps = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
+        found = [tried(torch.full_like(parts.y[:n_slices, :1, :1, :1], step)) for step in steps]
+        wave = torch.stack([turn * residual for turn, _, residual in found]).mean(dim=0)
+        found.append(tried(torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())))
+        best, image, least = found[0]
+        least = least * (1 - self.config.least_gain)
+        for turn, other, residual in found[1:]:
             better = residual < least
-            best, image = torch.where(better, turn, best), torch.where(better, other, image)
-            least = torch.where(better, residual, least)
+            best, least = torch.where(better, turn, best), torch.where(better, residual, least)
+            image = torch.where(better.repeat(n_sets, 1, 1, 1), other, image)
         return best, image
 
 
-def _fewer_rows(parts: HeldOut, n_rows: int) -> HeldOut:
-    """The same lines of the rows in the middle of the image, if there are more; whole columns do not mix rows."""
-    height = parts.y.shape[-2]
-    if height <= n_rows or sampled_mask(parts.A).shape[-2] > 1:
-        return parts
-    first = (height - n_rows) // 2
-    rows = slice(first, first + n_rows)
-    maps = coil_maps(parts.A)
-    middle = None if maps is None else maps[..., rows, :]
-    seen, hidden = (fft2c(ifft2c(samples)[..., rows, :]) for samples in (parts.y, parts.hidden))
-    operators = (encoding(sampled_mask(A), middle) for A in (parts.A, parts.hidden_operator))
-    return HeldOut(seen, next(operators), hidden, next(operators))
+def _seen(A: LinearOperator) -> Tensor:
+    """Where coils see anything: elsewhere a network's image is not held by any sample, and nothing is shown."""
+    maps = coil_maps(A)
+    if maps is None:
+        return torch.ones((), dtype=torch.bool)
+    return (maps != 0).any(dim=-3, keepdim=maps.ndim == 4)
 
 
-def _fewer_coils(parts: HeldOut, n_coils: int) -> HeldOut:
-    """The same samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
+def _fewer_coils(parts: HeldOut, n_coils: int, n_slices: int) -> HeldOut:
+    """The samples of virtual coils, if there is one slice, one set of maps, and more coils than that."""
     maps = coil_maps(parts.A)
-    if maps is None or maps.ndim > 4 or len(parts.y) > 1 or maps.shape[1] <= n_coils:
+    if maps is None or maps.ndim > 4 or n_slices > 1 or maps.shape[1] <= n_coils:
         return parts
-    matrix, _ = compression_matrix(parts.y[0], n_coils)
-    virtual = compress(matrix, maps[0])[None]
-    return HeldOut(
-        compress(matrix, parts.y[0])[None],
-        encoding(sampled_mask(parts.A), virtual),
-        compress(matrix, parts.hidden[0])[None],
-        encoding(sampled_mask(parts.hidden_operator), virtual),
+    matrix, _ = compression_matrix(parts.y.transpose(0, 1), n_coils)
+    y, virtual, hidden = (
+        compress(matrix, coils.transpose(0, 1)).transpose(0, 1) for coils in (parts.y, maps, parts.hidden)
     )
+    operators = (encoding(sampled_mask(A), virtual) for A in (parts.A, parts.hidden_operator))
+    return HeldOut(y, next(operators), hidden, next(operators))
 
 
 class _Search:
     """The strengths that predict the held-out samples, of each slice on its own."""
 
     def __init__(self, parts: HeldOut, turn: Tensor, prior: Images, config: RefinementConfig) -> None:
+        """Keep what is compared with.
+
+        Args:
+            parts: The samples of several sets, one after the other.
+            turn: The phase of each slice.
+            prior: The network's images of what is seen.
+            config: The candidates.
+        """
         self.parts, self.turn, self.prior, self.config = parts, turn, prior, config
 
     def chosen(self) -> Strengths:
@@ -176,27 +188,33 @@ class _Search:
         for name in ("sparsity", "weight"):
             numbers = config.sparsities if name == "sparsity" else config.weights
             others = [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
-            best = self._clearly_better(best, others)
+            best = self._clearly_better([best, *others])
         return best
 
-    def _clearly_better(self, usual: Strengths, others: Sequence[Strengths]) -> Strengths:
-        """The best of some strengths if it beats the usual ones by the margin, else these."""
-        best, least = usual, self._residual(usual) * (1 - self.config.margin)
-        for other in others:
-            residual = self._residual(other)
+    def _clearly_better(self, candidates: Sequence[Strengths]) -> Strengths:
+        """The best of some strengths if it beats the first by the margin, else the first."""
+        residuals = self._residuals(candidates)
+        best, least = candidates[0], residuals[0] * (1 - self.config.margin)
+        for other, residual in zip(candidates[1:], residuals[1:], strict=True):
             better = residual < least
             best = Strengths(*(torch.where(better, new, old) for new, old in zip(other, best, strict=True)))
             least = torch.where(better, residual, least)
         return best
 
-    def _residual(self, strengths: Strengths) -> Tensor:
-        """The residual of the held-out samples, (batch, 1, 1, 1)."""
-        image = sparse_image(
-            self.parts.y,
-            self.parts.A,
-            strengths.sparsity,
-            prior=self.prior,
-            weight=strengths.weight,
-            iterations=self.config.search_iterations,
+    def _residuals(self, candidates: Sequence[Strengths]) -> list[Tensor]:
+        """The residual of the held-out samples with each of the candidates, (batch, 1, 1, 1). All are one batch."""
+        n_sets = len(self.parts.y) // len(self.turn)
+        many = joined([self.parts] * len(candidates))
+        weights, sparsities = (
+            torch.cat([getattr(one, name).repeat(n_sets, 1, 1, 1) for one in candidates])
+            for name in ("weight", "sparsity")
         )
-        return self.parts.residual(image)[:, None, None, None]
+        prior = self.prior.repeat(len(candidates), 1, 1, 1)
+        iterations = self.config.search_iterations
+        images = sparse_image(many.y, many.A, sparsities, prior=prior, weight=weights, iterations=iterations)
+        return [_mean(one, len(self.turn)) for one in many.residual(images).chunk(len(candidates))]
+
+
+def _mean(residuals: Tensor, n_slices: int) -> Tensor:
+    """The residual of each slice, (batch, 1, 1, 1), as the mean over the sets of samples."""
+    return residuals.unflatten(0, (-1, n_slices)).mean(dim=0)[:, None, None, None]

@@ -1,4 +1,4 @@
-"""A network for one image, where an object larger than the field of view needs two (soft-SENSE).
+"""A network for one image, applied to an object larger than the field of view, which needs two (soft-SENSE).
 
 What lies outside of the field of view is folded onto what lies inside, and coils see both at one pixel. The operator
 then has two sets of maps and wants one image for each (Uecker et al., MRM 2014). The second image is made by least
@@ -10,7 +10,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from somamba.models.base import Reconstructor
-from somamba.models.cg_sense import CGSense
+from somamba.models.classical.cg_sense import CGSense
 from somamba.physics.encoding import coil_maps, encoding
 from somamba.physics.held_out import sampled_mask
 from somamba.physics.operator import LinearOperator

@@ -143,7 +143,7 @@ class ResNet(nn.Module):
 
 
 class Attention(nn.Module):
-    """Every token asks all others, in several heads."""
+    """Self-attention between all tokens, in several heads."""
 
     def __init__(self, d_model: int, heads: int) -> None:
         super().__init__()
@@ -174,14 +174,14 @@ class Layer(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, tokens: Tokens) -> Tokens:
-        """Same shape out as in."""
+        """Return the tokens after attention and the two linear layers."""
         tokens = tokens + self.attention(self.attention_norm(tokens))
         hidden = self.dropout(F.gelu(full(self.widen(self.norm(tokens)))))
         return tokens + self.dropout(self.narrow(hidden))
 
 
 class Transformer(nn.Module):
-    """The other half of the encoder: coarse features as tokens that know where they are."""
+    """The other half of the encoder: coarse features as tokens with learned positions."""
 
     def __init__(self, inside: int, config: TransUNetConfig) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(config.d_model, eps=1e-6)
 
     def forward(self, features: Features) -> Features:
-        """Let all places exchange what they know."""
+        """Return the features after all transformer layers."""
         rows, columns = features.shape[-2:]
         tokens = rearrange(self.embed(features) + self.position_on(rows, columns), "b c y x -> b (y x) c")
         tokens = self.norm(self.layers(self.dropout(tokens)))

@@ -15,7 +15,7 @@ from somamba.models.adapters import ImageNetwork, Mode
 from somamba.models.layers.precision import full
 from somamba.options import check_at_least, check_probability, check_words
 
-SLOPE = 0.2  # of the LeakyReLU, below zero
+SLOPE = 0.2  # the slope of the LeakyReLU below zero
 
 
 @dataclass(frozen=True, kw_only=True)

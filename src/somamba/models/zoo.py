@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from somamba.models.base import Reconstructor
-from somamba.models.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.cg_sense import CGSense, CGSenseConfig
+from somamba.models.classical.l1_wavelet import L1Wavelet, L1WaveletConfig
+from somamba.models.classical.zero_filled import ZeroFilled, ZeroFilledConfig
 from somamba.models.fps_former.config import FpsFormerConfig
 from somamba.models.fps_former.model import FpsFormer
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.hifi_mamba.model import HiFiMamba
 from somamba.models.ista_net import ISTANet, ISTANetConfig
-from somamba.models.l1_wavelet import L1Wavelet, L1WaveletConfig
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.lmo.model import LMO
 from somamba.models.mamba_unet import MambaUNet, MambaUNetConfig
@@ -21,7 +22,6 @@ from somamba.models.so_mamba.model import SOMamba
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.trans_unet import TransUNet, TransUNetConfig
 from somamba.models.unet import UNet, UNetConfig
-from somamba.models.zero_filled import ZeroFilled, ZeroFilledConfig
 from somamba.registry import Registry
 
 
@@ -157,7 +157,7 @@ def build(name: str, config: Any = None) -> Reconstructor:
     Raises:
         UnknownNameError: no model has this name.
 
-    Example:
+    Examples:
         >>> import somamba, torch
         >>> A = somamba.encoding(somamba.masks.equispaced(48, acceleration=4).tensor())
         >>> y = A(torch.ones(1, 1, 32, 48, dtype=torch.complex64))

@@ -13,8 +13,7 @@ from torch.autograd.function import once_differentiable
 from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
 from somamba.native.structures import End, EndGradient, address, pointer
-from somamba.native.sums import fold
-from somamba.native.weights import Layer
+from somamba.native.weights import Layer, fold
 
 
 def embed(patches: Tensor, linear: Layer, norm: Layer, eps: float) -> Tensor:

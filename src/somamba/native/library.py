@@ -28,7 +28,7 @@ def usable(*tensors: Tensor) -> bool:
 
 
 def traced() -> bool:
-    """Tell whether a trace or `torch.compile` is watching: what the kernels do would be missing from it."""
+    """Tell whether a trace or `torch.compile` is watching: it would not see what the kernels do."""
     return torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
 
 

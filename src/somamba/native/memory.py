@@ -23,7 +23,7 @@ def keep_pages(megabytes: int = 1024) -> bool:
     """Let this process keep up to ``megabytes`` of freed memory, or all of it from 2048 on.
 
     Called when the compiled kernels are first used; of several calls the largest counts. It concerns the whole process:
-    where memory is short, the environment variable ``SOMAMBA_RETURN_PAGES=1`` leaves the allocator as it is.
+    if memory is short, the environment variable ``SOMAMBA_RETURN_PAGES=1`` leaves the allocator as it is.
 
     Returns:
         Whether the C library took the hint.

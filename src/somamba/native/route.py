@@ -9,8 +9,7 @@ from torch import Tensor
 from somamba.native.library import library, workers
 from somamba.native.product import packed
 from somamba.native.structures import Route, RouteGradient, RouteSizes, address, pointer
-from somamba.native.sums import fold
-from somamba.native.weights import RouteWeights
+from somamba.native.weights import RouteWeights, fold
 
 
 def route(features: Tensor, weights: RouteWeights, *, half: bool = False) -> tuple[Tensor, Tensor]:

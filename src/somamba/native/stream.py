@@ -186,7 +186,7 @@ class Block:
         return scan, count, needed
 
     def places(self) -> dict[str, tuple[int, int]]:
-        """Where in a projected row the arguments of the scan start, and how far apart its heads are."""
+        """The places in a projected row at which the arguments of the scan start, and the distance of its heads."""
         sizes, heads = self.sizes, self.sizes.heads
         steps = {"dt": (sizes.dt_at, 1), "adt": (sizes.dt_at + heads, 1), "trap": (sizes.dt_at + 2 * heads, 1)}
         wide = {"z": (0, sizes.p), "x": (sizes.inner, sizes.p)}

@@ -13,17 +13,17 @@ DOUBLES = ctypes.POINTER(c_double)
 
 
 def pointer(tensor: Tensor) -> "ctypes._Pointer[ctypes.c_float]":
-    """Where the numbers of a float32 tensor lie."""
+    """The address of the numbers of a float32 tensor."""
     return ctypes.cast(tensor.data_ptr(), FLOATS)
 
 
 def doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
-    """Where the numbers of a float64 tensor lie."""
+    """The address of the numbers of a float64 tensor."""
     return ctypes.cast(tensor.data_ptr(), DOUBLES)
 
 
 def address(tensor: Tensor) -> c_void_p:
-    """Where packed weights lie, whatever their type."""
+    """The address of packed weights, whatever their type."""
     return c_void_p(tensor.data_ptr())
 
 
@@ -45,7 +45,7 @@ class Strided(ctypes.Structure):
 
 
 class Scan(ctypes.Structure):
-    """The Mamba-3 scan."""
+    """Arguments of the Mamba-3 scan."""
 
     _fields_ = [
         *((name, c_int64) for name in ("batch", "tokens", "heads", "p", "n", "rank", "groups", "angles")),
@@ -68,7 +68,7 @@ class Scan(ctypes.Structure):
 
 
 class ScanGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of the Mamba-3 scan."""
 
     _fields_ = [
         *((name, Strided) for name in ("dout", "x", "z", "readout")),
@@ -78,7 +78,7 @@ class ScanGradient(ctypes.Structure):
 
 
 class ScanSizes(ctypes.Structure):
-    """Sizes of its buffers."""
+    """Sizes of the buffers of the Mamba-3 scan."""
 
     _fields_ = [(name, c_int64) for name in ("boundary", "turns", "forward", "backward", "partial")]
 
@@ -94,13 +94,13 @@ class Selective(ctypes.Structure):
 
 
 class SelectiveGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of the selective scan."""
 
     _fields_ = [(name, FLOATS) for name in ("dout", "u", "dt", "A", "D", "B", "C", "partial")]
 
 
 class SelectiveSizes(ctypes.Structure):
-    """Sizes of its buffers."""
+    """Sizes of the buffers of the selective scan."""
 
     _fields_ = [(name, c_int64) for name in ("boundary", "forward", "backward", "partial")]
 
@@ -125,7 +125,7 @@ class Interface(ctypes.Structure):
 
 
 class InterfaceGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of norm and modulation of B and C."""
 
     _fields_ = [
         *((name, FLOATS) for name in ("dB", "dC", "modulation", "B", "C")),
@@ -146,13 +146,13 @@ class Depthwise(ctypes.Structure):
 
 
 class DepthwiseGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of the depthwise filter."""
 
     _fields_ = [(name, FLOATS) for name in ("dout", "x", "filtered", "partial")]
 
 
 class Route(ctypes.Structure):
-    """The router of one image."""
+    """Arguments of the router of one image."""
 
     _fields_ = [
         *((name, c_int64) for name in ("height", "width", "channels", "d", "low_height", "low_width", "smoothing")),
@@ -169,7 +169,7 @@ class Route(ctypes.Structure):
 
 
 class RouteGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of the router."""
 
     _fields_ = [
         *((name, FLOATS) for name in ("dout", "dcarrier", "devidence")),
@@ -180,13 +180,13 @@ class RouteGradient(ctypes.Structure):
 
 
 class RouteSizes(ctypes.Structure):
-    """Sizes of its buffers."""
+    """Sizes of the buffers of the router."""
 
     _fields_ = [(name, c_int64) for name in ("forward", "backward", "sums")]
 
 
 class Stream(ctypes.Structure):
-    """The ownership block."""
+    """Arguments of the ownership block."""
 
     _fields_ = [
         *((name, c_int64) for name in ("tokens", "piece", "width", "channels", "heads")),
@@ -217,7 +217,7 @@ class Stream(ctypes.Structure):
 
 
 class StreamGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of the ownership block."""
 
     _fields_ = [
         ("dout", FLOATS),
@@ -228,7 +228,7 @@ class StreamGradient(ctypes.Structure):
 
 
 class StreamSizes(ctypes.Structure):
-    """Sizes of its buffers."""
+    """Sizes of the buffers of the ownership block."""
 
     _fields_ = [("backward", c_int64), ("sums", c_int64)]
 
@@ -248,7 +248,7 @@ class End(ctypes.Structure):
 
 
 class EndGradient(ctypes.Structure):
-    """Its gradients."""
+    """Gradients of Phi or Psi."""
 
     _fields_ = [("dout", FLOATS), ("weight", c_void_p), ("dx", FLOATS), ("sums", FLOATS)]
 
@@ -289,7 +289,7 @@ STRUCTURES: tuple[type[ctypes.Structure], ...] = (
 
 
 def layout() -> dict[str, str]:
-    """Name and size of every structure, and of its fields where they start, in the words of ``source/layout.cpp``."""
+    """Name and size of every structure, and the offsets of its fields, written as ``source/layout.cpp`` writes them."""
     return {
         f"{kind.__name__}={ctypes.sizeof(kind)}": " ".join(
             f"{name}={getattr(kind, name).offset}" for name, *_ in kind._fields_

@@ -17,8 +17,7 @@ from somamba.native.product import packed
 from somamba.native.route import bordered, route, route_backward
 from somamba.native.stream import Block
 from somamba.native.structures import ScanGradient, StreamGradient, StreamSizes, Strided, address, doubles, pointer
-from somamba.native.sums import fold
-from somamba.native.weights import RouteWeights, StreamWeights, leaves, with_leaves
+from somamba.native.weights import RouteWeights, StreamWeights, fold, leaves, with_leaves
 
 REMEMBERED = 1 << 14
 """Up to this many tokens, B and C are kept as the scan took them, 1 KB for each token; of more they are made again."""

@@ -1,14 +1,21 @@
-"""The parameters of a unit as its compiled forms take them: float32, on the CPU, one record for each half."""
+"""The parameters of a unit as its compiled forms take them, and their gradients as the kernels add them up.
 
-from collections.abc import Iterable, Iterator
+All are float32 and on the CPU; there is one record for each half of a unit.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from math import prod
 from typing import TypeVar
 
 from torch import Tensor, nn
 
+from somamba.errors import BackendError
+from somamba.native.library import constants
+
 Weights = TypeVar("Weights", "RouteWeights", "StreamWeights")
 Layer = tuple[Tensor, Tensor]
-"""Weight and bias."""
+"""Weight and bias of one layer."""
 
 
 def layer_weights(module: nn.Module) -> Layer:
@@ -44,7 +51,7 @@ class Access:
     modulate: Layer
     """Its last, ``(4 * rank * groups * n, hidden)``."""
     strengths: tuple[Tensor, Tensor]
-    """alpha_mu and alpha_nu."""
+    """alpha_mu and alpha_nu, the strengths of the modulation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +69,10 @@ class StreamWeights:
     B_norm: Tensor
     C_norm: Tensor
     B_bias: Tensor
-    """``(heads, rank, n)``."""
+    """``(heads, rank, n)``; `C_bias` has the same shape."""
     C_bias: Tensor
     mimo_x: Tensor
-    """``(heads, rank, p)``."""
+    """``(heads, rank, p)``; `mimo_z` and `mimo_o` have the same shape."""
     mimo_z: Tensor
     mimo_o: Tensor
     D: Tensor
@@ -97,6 +104,18 @@ def leaves(weights: RouteWeights | StreamWeights | Access) -> list[Tensor]:
 def with_leaves(weights: Weights, tensors: Iterable[Tensor]) -> Weights:
     """Return this record with other tensors, given in the order of `leaves`."""
     return _filled(weights, iter(tensors))
+
+
+def fold(sums: Tensor, shapes: Sequence[tuple[int, ...]]) -> list[Tensor]:
+    """Add up the workers' sums ``(workers, size)`` and cut them into parts, each from a multiple of 16 on."""
+    lanes, total, at, parts = constants().lanes, sums.sum(dim=0), 0, []
+    for shape in shapes:
+        size = prod(shape)
+        parts.append(total[at : at + size].view(shape))
+        at += -(-size // lanes) * lanes
+    if at != sums.shape[1]:
+        raise BackendError(f"The compiled kernels sum {sums.shape[1]} numbers, but {at} are expected (reinstall).")
+    return parts
 
 
 Record = TypeVar("Record", RouteWeights, StreamWeights, Access)

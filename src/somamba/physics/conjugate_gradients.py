@@ -52,7 +52,7 @@ def make_solver(
 
 
 def _line_solver(A: LinearOperator, right: Images) -> LineSolver | None:
-    """The compiled loop, where it can run: maps, and whole columns acquired, complex64 on the CPU."""
+    """The compiled loop if it can run: maps, and whole columns acquired, complex64 on the CPU; else None."""
     match A.factors:
         case (Sampling(mask=mask), Fourier(), Coils(maps=maps)):
             single = right.dtype == maps.dtype == torch.complex64 and right.device.type == maps.device.type == "cpu"

@@ -1,6 +1,6 @@
 """Data consistency: bring an image back to what was measured.
 
-`project` is exact where ``A A^H A == A`` (one coil, or every coil on its own). `proximal` is for sensitivity maps,
+`project` is exact if ``A A^H A == A`` (one coil, or every coil on its own). `proximal` is for sensitivity maps,
 where ``A^H`` no longer solves ``A x = y``. `soften` takes a step of learned length. All run in float32 or better, also
 under autocast: it leaves complex values alone, and is switched off besides.
 """
@@ -203,7 +203,7 @@ class ProximalConsistency(Consistency):
 
 
 class AutoConsistency(Consistency):
-    """Whatever is right for the operator at hand: `choose_consistency` decides in every call.
+    """The step that suits the operator: `choose_consistency` decides in every call.
 
     The proximal strength is fixed here: a parameter that single-coil data never reach would break distributed training.
     """

@@ -1,4 +1,4 @@
-"""The MRI forward model ``A = M F S``: coils, then Fourier, then sampling; and the door checks around it."""
+"""The MRI forward model ``A = M F S``: coils, then Fourier, then sampling; and the checks of what enters it."""
 
 from dataclasses import dataclass
 
@@ -133,7 +133,7 @@ def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:
     Raises:
         InputError: a mask that is empty or not 0/1, maps that are not complex or not finite, or sizes that disagree.
 
-    Example:
+    Examples:
         >>> import somamba, torch
         >>> A = somamba.encoding(torch.tensor([1, 0, 1, 1, 0, 1]))
         >>> y = A(torch.ones(1, 1, 4, 6, dtype=torch.complex64))
@@ -157,7 +157,7 @@ def check_measurement(y: Tensor, A: LinearOperator) -> None:
     """Refuse k-space that ``A`` cannot have measured; models call this before they reconstruct.
 
     On a device that runs ahead of the host, values are not looked at, which would wait for it: from samples that are
-    not finite comes an image that is not, and who uses it refuses that.
+    not finite comes an image that is not, and its user refuses that.
 
     Raises:
         InputError: not complex (batch, coils, y, x), not finite, or at odds with the mask or the coil maps in ``A``.

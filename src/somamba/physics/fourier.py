@@ -68,7 +68,7 @@ def check_precision(values: Tensor, what: str) -> None:
 
 
 def centre_crop(image: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
-    """The central part of the last two axes, zeros where the image is smaller; pixel ``n // 2`` stays at ``n // 2``."""
+    """The central part of the last two axes, padded with zeros if need be; pixel ``n // 2`` stays at ``n // 2``."""
     for axis, wanted in zip((-2, -1), size, strict=True):
         start = image.shape[axis] // 2 - wanted // 2
         stop = start + wanted

@@ -4,14 +4,16 @@ A strength, a weight or the moment to stop is chosen by how well the samples tha
 measured like all others, so this works on every scan.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Complex, Float
 from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.physics.encoding import Sampling, coil_maps, encoding
+from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.operator import LinearOperator
 from somamba.shapes import Images, KSpace
 
@@ -49,6 +51,12 @@ class HeldOut:
         squares = torch.linalg.vector_norm(rest, dim=1) / torch.linalg.vector_norm(size, dim=1)
         return (squares + rest.sum(dim=1) / size.sum(dim=1)) / 2
 
+    def rows(self, rows: slice) -> "HeldOut":
+        """Both parts of some rows of the image; of all rows unless whole columns were acquired, which mix none."""
+        if sampled_mask(self.A).shape[-2] > 1:
+            return self
+        return HeldOut(*some_rows(self.y, self.A, rows), *some_rows(self.hidden, self.hidden_operator, rows))
+
 
 def sampled_mask(A: LinearOperator) -> Bool[Tensor, "masks 1 #y x"]:
     """What an operator samples.
@@ -77,7 +85,39 @@ def with_mask(A: LinearOperator, mask: Bool[Tensor, "masks 1 #y x"]) -> LinearOp
     return encoding(mask, coil_maps(A))
 
 
-def hold_out(y: KSpace, A: LinearOperator, seed: int) -> HeldOut:
+def some_rows(
+    y: KSpace, A: LinearOperator, rows: slice
+) -> tuple[Complex[Tensor, "batch coils rows x"], LinearOperator]:
+    """What was measured of some rows of the image, of which whole columns were acquired.
+
+    Args:
+        y: The measurements.
+        A: Their operator, with a mask of whole columns.
+        rows: The rows of the image.
+    """
+    maps = coil_maps(A)
+    return fft2c(ifft2c(y)[..., rows, :]), encoding(sampled_mask(A), None if maps is None else maps[..., rows, :])
+
+
+def joined(parts: Sequence[HeldOut]) -> HeldOut:
+    """Several of the same size as one batch, one after the other."""
+    first = [torch.cat(one) for one in zip(*((part.y, part.hidden) for part in parts), strict=True)]
+    operators = [_joined_operator(list(one), len(parts[0].y)) for one in zip(*map(_operators, parts), strict=True)]
+    return HeldOut(first[0], operators[0], first[1], operators[1])
+
+
+def _operators(parts: HeldOut) -> tuple[LinearOperator, LinearOperator]:
+    return parts.A, parts.hidden_operator
+
+
+def _joined_operator(operators: Sequence[LinearOperator], n_slices: int) -> LinearOperator:
+    """The operator of a batch; a mask or a map that serves all slices of a part is repeated for each."""
+    masks = torch.cat([sampled_mask(A).expand(n_slices, -1, -1, -1) for A in operators])
+    maps = [maps.expand(n_slices, *maps.shape[1:]) for A in operators if (maps := coil_maps(A)) is not None]
+    return encoding(masks, torch.cat(maps) if maps else None)
+
+
+def hold_out(y: KSpace, A: LinearOperator, seed: int, number: int = 0) -> HeldOut:
     """Hold samples out in the manner in which others were never acquired.
 
     Of whole columns, every fourth line outside of the calibration block is held out, and the two lines at its edges.
@@ -89,31 +129,47 @@ def hold_out(y: KSpace, A: LinearOperator, seed: int) -> HeldOut:
         y: The measurements.
         A: Their operator, with a mask.
         seed: Names the lines or samples; slices of a batch do not depend on each other.
+        number: Which set of them; of whole columns there are `EVERY`, which share the edges of the block only.
 
     Raises:
         InputError: there are no samples outside of the centre.
     """
     mask = sampled_mask(A)
-    hidden = torch.stack([_hidden(one, y.shape[-2], seed) for one in mask[:, 0]])[:, None].to(mask.device)
+    hidden = torch.stack([_hidden(one, y.shape[-2], seed, number) for one in mask[:, 0]])[:, None].to(mask.device)
     if not bool(hidden.flatten(start_dim=1).any(dim=1).all()):
         raise InputError("No sample outside of the centre of k-space was acquired, so none can be held out.")
     return split(y, A, hidden)
 
 
-def _hidden(mask: Bool[Tensor, "#y x"], height: int, seed: int) -> Bool[Tensor, "#y x"]:
+def _hidden(mask: Bool[Tensor, "#y x"], height: int, seed: int, number: int) -> Bool[Tensor, "#y x"]:
     """What is held out of one slice."""
     generator = torch.Generator().manual_seed(seed)
     mask = mask.cpu()
     columns = mask.any(dim=0)
     if torch.equal(mask, mask.any(dim=1, keepdim=True) & columns):
         hidden = torch.zeros_like(columns)
-        hidden[_held_lines(columns, int(torch.randint(EVERY, (), generator=generator)))] = True
+        first = (int(torch.randint(EVERY, (), generator=generator)) + number) % EVERY
+        hidden[_held_lines(columns, first)] = True
         if bool(hidden.any()):
             return mask & hidden
-    mask = mask.expand(height, -1)
-    hidden = mask & (torch.rand(mask.shape, generator=generator) < SCATTERED)
-    hidden[_around(height), _around(mask.shape[1])] = False
-    return hidden
+    return [scattered(mask, height, SCATTERED, generator) for _ in range(number + 1)][number]
+
+
+def scattered(
+    mask: Bool[Tensor, "*masks #y x"], height: int, share: float, generator: torch.Generator
+) -> Bool[Tensor, "*masks rows x"]:
+    """Draw samples of a mask, none of them close to the centre of k-space.
+
+    Args:
+        mask: What was acquired.
+        height: The rows of k-space.
+        share: So many of the samples, about.
+        generator: Draws them.
+    """
+    width = mask.shape[-1]
+    drawn = torch.rand(*mask.shape[:-2], height, width, generator=generator) < share
+    drawn[..., _around(height), _around(width)] = False
+    return mask & drawn.to(mask.device)
 
 
 def _held_lines(columns: Bool[Tensor, " x"], first: int) -> list[int]:

@@ -42,7 +42,7 @@ def equispaced(
     Raises:
         InputError: the numbers describe no such mask.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> mask = somamba.masks.equispaced(320, acceleration=4)
         >>> len(mask.lines), mask.calibration, mask.realised_acceleration
@@ -83,7 +83,7 @@ def random_columns(
     Raises:
         InputError: the numbers describe no such mask.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> mask = somamba.masks.random_columns(224, acceleration=8, seed=0)
         >>> len(mask.lines), mask.digest == somamba.masks.random_columns(224, acceleration=8, seed=0).digest
@@ -111,7 +111,7 @@ def golden_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
         size: Rows and columns of k-space, (y, x), or one number for both.
         spokes: Number of spokes, at least 1.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> mask = somamba.masks.golden_radial(128, spokes=32)
         >>> tuple(mask.tensor().shape), round(mask.realised_acceleration, 2)
@@ -127,7 +127,7 @@ def uniform_radial(size: int | tuple[int, int], spokes: int) -> SamplingMask:
         size: Rows and columns of k-space, (y, x), or one number for both.
         spokes: Number of spokes, at least 1.
 
-    Example:
+    Examples:
         >>> import somamba
         >>> mask = somamba.masks.uniform_radial(128, spokes=32)
         >>> tuple(mask.tensor().shape), round(mask.realised_acceleration, 2)

@@ -59,7 +59,7 @@ def _shrunk(
     rows, columns = (_analysis(size, parts.dtype, parts.device) for size in parts.shape[-2:])
     bands = rows @ parts @ columns.mT
     size = bands.square().sum(dim=0).sqrt()
-    # Where a coefficient is zero its factor does not matter; it must only be finite.
+    # If a coefficient is zero its factor does not matter; it must only be finite.
     gain = (1 - threshold / size.clamp(min=torch.finfo(size.dtype).tiny)).clamp(min=0)
     small = bands * gain
     half = bands.shape[-2] // 2, bands.shape[-1] // 2

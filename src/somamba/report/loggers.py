@@ -1,7 +1,7 @@
 """Programs that show trainings, fed from the events of a journal: TensorBoard, and whatever an entry point names.
 
 A logger is a class that is called with the folder of a run. Packages offer theirs in the group ``somamba.loggers``.
-Loggers only listen: they are told what the journal holds already, and one that fails is named and switched off.
+Loggers only read: they are called with what the journal holds already, and one that fails is named and switched off.
 """
 
 import logging
@@ -59,7 +59,7 @@ def known_loggers() -> Registry[EntryPoint]:
 
 
 class Loggers:
-    """Loggers that listen to one run."""
+    """The loggers of one run."""
 
     def __init__(self, names: Sequence[str], run: Path) -> None:
         """Open them.

@@ -1,4 +1,4 @@
-"""The report: one page with everything that was given, in the order in which one wants to know it."""
+"""The report: one page with everything that was given, the results first, then where they come from."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ def build_report(
     """The text of an HTML file that needs nothing else.
 
     Args:
-        sources: See `somamba.report.sources.gather`.
-        title: Of the page.
-        most_slices: Of each kept case, evenly spread.
+        sources: What `somamba.report.sources.gather` read.
+        title: Title of the page.
+        most_slices: Largest number of slices of each kept case; they are evenly spread.
         made_by: Facts about the making of this page, shown at its end.
     """
     found, palette = comparable_runs(sources.scores), page_palette(sources)
@@ -78,7 +78,7 @@ def _headline(found: Sequence[ComparableRuns], sources: Sources) -> list[Html]:
 
 
 def _budget(subject: Subject, sources: Sources) -> str:
-    """What a network was given to learn: the minutes of its sweep if they are known, and the epochs it has seen."""
+    """The budget of a training in words: the minutes of its sweep if they are known, and the epochs it has seen."""
     if not subject.weights and not subject.epochs:
         return ""
     minutes = [record.budget for record in sources.sweep if record.subject.weights == subject.weights and record.budget]

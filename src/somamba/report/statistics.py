@@ -37,7 +37,7 @@ class Comparison:
     high: float
     p: float
     p_holm: float
-    """Adjusted to the table that the comparison stands in."""
+    """p, adjusted to the number of comparisons in the table."""
 
 
 def compare(records: Iterable[ScoreRecord], *, metrics: Sequence[str] = ("psnr",), seed: int = 0) -> list[Comparison]:

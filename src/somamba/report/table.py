@@ -82,7 +82,7 @@ class Table:
 
 
 def mark(is_open: bool) -> Cell:
-    """A tick, or a dash."""
+    """Return a cell with a tick or a dash."""
     return Cell(text="✓", value=1) if is_open else Cell(text="–", value=0)
 
 
@@ -92,5 +92,5 @@ def number(value: int | float, form: str) -> Cell:
 
 
 def text_cell(text: str) -> Cell:
-    """A text."""
+    """Return a cell that holds a text."""
     return Cell(text=text)

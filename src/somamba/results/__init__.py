@@ -1,1 +1,1 @@
-"""What evaluations and trainings left behind: records, their files, and when they may be compared. No torch."""
+"""Records of evaluations and trainings, their files, and when they may be compared. No torch."""

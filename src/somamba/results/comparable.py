@@ -1,7 +1,7 @@
 """When results may be compared: the same cases of the same data, measured through the same masks. No torch.
 
-This is the one definition. Tables, statistics, leakage and pages all ask here, because the best of different things
-means nothing.
+This is the one definition. Tables, statistics, leakage and pages all use it, because results of different measurements
+cannot be ranked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

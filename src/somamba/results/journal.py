@@ -1,6 +1,6 @@
 """The journal of a training: one JSON object a line, one line for every event. No torch.
 
-`somamba.training.journal` writes it; curves and pages read it.
+`somamba.training.run.journal` writes it; curves and pages read it.
 """
 
 import json

@@ -46,9 +46,9 @@ class LeakageRecord(CaseRecord):
     units: int
     """Number of units of the network."""
     cutoff: float
-    """The cutoff r."""
+    """The cutoff r, a share of the normalised radius."""
     radius: str
-    """Where rho is 1: at the ``corner`` of the transform grid, or in the middle of its shorter ``side``."""
+    """The place at which rho is 1: the ``corner`` of the transform grid, or the middle of its shorter ``side``."""
     hleak: float
     rleak: float
     eta: float

@@ -1,1 +1,1 @@
-"""Where and by which code something is computed: device, processes, threads, provenance."""
+"""The circumstances of a computation: device, processes, threads, locks, and which code runs."""

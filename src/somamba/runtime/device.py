@@ -1,4 +1,4 @@
-"""Where a process computes: its device, and how many CPU threads PyTorch and the compiled kernels use."""
+"""The device of a process, and how many CPU threads PyTorch and the compiled kernels use."""
 
 import os
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from somamba.errors import ConfigError
 
 MOST_THREADS = 4096
-"""More than any machine has; a larger number is a slip of the pen, and some libraries crash on it."""
+"""More than any machine has; a larger number is a typing error, and some libraries crash on it."""
 
 
 def find_device(name: str) -> torch.device:

@@ -85,10 +85,9 @@ def launch(
             own = os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
             settle = partial(_settle, rank, processes) if platform.system() == "Linux" else None
             running.append(_start(command, own, error, silent=silent or rank > 0, settle=settle))
-        code = _wait(running)
-        if code not in (0, running[0].returncode):
-            _print_failure(running, errors)
-    return code
+        ended, code = _wait(running)
+        _print_failure(ended, code, errors)
+    return 128 - code if code < 0 else code
 
 
 def _start(
@@ -119,31 +118,35 @@ def _settle(rank: int, processes: int) -> None:
 _libc = ctypes.CDLL(None)
 
 
-def _wait(running: Sequence[subprocess.Popen[bytes]]) -> int:
-    """Wait for all; kill the rest once one has failed. The exit code of that one, or of the first."""
+def _wait(running: Sequence[subprocess.Popen[bytes]]) -> tuple[int, int]:
+    """Wait for all; kill the rest once one has failed. The number and exit code of that one, or of the first."""
     while True:
         codes = [process.poll() for process in running]
         # A training that was stopped by a signal or its time limit leaves with the same code in every process.
-        failed = [code for code in codes if code is not None and (code < 0 or code in (1, 2))]
+        failed = [(rank, code) for rank, code in enumerate(codes) if code is not None and (code < 0 or code in (1, 2))]
         if failed or None not in codes:
             break
         time.sleep(PAUSE)
     if failed:
-        time.sleep(10 * PAUSE)  # The first process may be about to say what happened.
+        time.sleep(10 * PAUSE)  # The first process may be about to print what happened.
     for process in running:
         if process.poll() is None:
             process.kill()
         process.wait()
-    code = failed[0] if failed else running[0].returncode
-    return 128 - code if code < 0 else code
+    # If one was killed, the others fail because it does not answer.
+    return min(failed, key=lambda found: found[1] >= 0) if failed else (0, running[0].returncode)
 
 
-def _print_failure(running: Sequence[subprocess.Popen[bytes]], errors: Sequence[IO[bytes] | None]) -> None:
-    for rank, (process, error) in enumerate(zip(running, errors, strict=True)):
-        if error is not None and process.returncode in (1, 2):
-            error.seek(0)
-            sys.stderr.write(f"Process {rank} of {len(running)}: {error.read().decode(errors='replace')[-4000:]}\n")
-            return
+def _print_failure(rank: int, code: int, errors: Sequence[IO[bytes] | None]) -> None:
+    """Say what ended a process, unless it was the first one, which could say it itself."""
+    if code < 0:
+        sys.stderr.write(
+            f"somamba: process {rank} of {len(errors)} was ended from outside ({signal.Signals(-code).name}), perhaps "
+            "because the machine ran out of memory; the others were ended too.\n"
+        )
+    elif code in (1, 2) and (error := errors[rank]) is not None:
+        error.seek(0)
+        sys.stderr.write(f"Process {rank} of {len(errors)}: {error.read().decode(errors='replace')[-4000:]}\n")
 
 
 @contextmanager

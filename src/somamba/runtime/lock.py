@@ -37,8 +37,7 @@ def locked(folder: Path) -> Iterator[None]:
     handle = _lock(folder)
     _held.add(handle)
     try:
-        os.ftruncate(handle, 0)
-        os.write(handle, json.dumps({"process": os.getpid(), "host": platform.node()}).encode())
+        _sign(handle, folder / NAME)
         yield
     finally:
         # Removed while it is still locked: a process that opened it before finds that it has no name any more.
@@ -77,6 +76,15 @@ def _lock(folder: Path) -> int:
                 ) from None
             raise StorageError(f"{folder} cannot be locked: {error.strerror}.") from error
         os.close(handle)
+
+
+def _sign(handle: int, path: Path) -> None:
+    """Write into the locked file who holds it."""
+    try:
+        os.ftruncate(handle, 0)
+        os.write(handle, json.dumps({"process": os.getpid(), "host": platform.node()}).encode())
+    except OSError as error:
+        raise StorageError(f"{path} could not be written: {error.strerror}.") from error
 
 
 def _holder(handle: int) -> str:

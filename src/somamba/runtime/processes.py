@@ -69,7 +69,7 @@ class World(Processes):
                 distributed.broadcast(buffer, src=0)
 
     def of_leader(self, value: float) -> float:
-        """The leader's value in every process: clocks differ, and all must go by one of them."""
+        """The leader's value in every process: clocks differ, and all processes must use one of them."""
         return float(self.total(torch.tensor(value if self.leads else 0.0, dtype=torch.float64)))
 
     def wait(self) -> None:

@@ -115,5 +115,5 @@ class Scan(nn.Module):
         return scan(inputs, backend=self.backend).readout
 
     def extra_repr(self) -> str:
-        """Show the backend."""
+        """Return the backend, which ``print`` shows."""
         return f"backend={self.backend!r}"

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from einops import einsum, rearrange
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from somamba.scan.inputs import ScanInputs, ScanOutput
@@ -27,12 +28,14 @@ BLOCK = 1024
 class _Block(NamedTuple):
     """One block of tokens, cut into chunks: ``c`` chunks of ``t`` tokens."""
 
-    q: Tensor  # b h c (t r) n
-    k: Tensor  # b h c (t r) n
-    v: Tensor  # b h c (t r) p
-    log_decay: Tensor  # b h c t, float64
-    now: Tensor  # b h c t, gamma: weight of a token in its own read-out
-    later: Tensor  # b h c t, gamma + s: its weight in all later ones
+    q: Float[Tensor, "b h c t*r n"]
+    k: Float[Tensor, "b h c t*r n"]
+    v: Float[Tensor, "b h c t*r p"]
+    log_decay: Float64[Tensor, "b h c t"]
+    now: Float[Tensor, "b h c t"]
+    """gamma: the weight of a token in its own read-out."""
+    later: Float[Tensor, "b h c t"]
+    """gamma + s: the weight of a token in all later read-outs."""
 
 
 def scan_chunked(
@@ -60,7 +63,7 @@ def scan_chunked(
     phase = phases(inputs.angles, inputs.dt)[:, :, :, None]
     cosine, sine = phase.cos(), phase.sin()
 
-    carry: Tensor | None = None
+    carry: Float[Tensor, "b h p n"] | None = None
     readouts, states = [], []
     for start in range(0, tokens, block):
         piece = slice(start, min(start + block, tokens))
@@ -81,8 +84,8 @@ def scan_chunked(
     return ScanOutput(torch.cat(readouts, dim=1), torch.cat(states, dim=1) if keep_states else None)
 
 
-def _chunks(per_token: Tensor, chunk: int) -> Tensor:
-    """Cut ``(batch, tokens, heads, rank, width)`` into chunks; zeros fill the last one and neither write nor decay."""
+def _chunks(per_token: Float[Tensor, "b tokens h r w"], chunk: int) -> Float[Tensor, "b h c tr w"]:
+    """Cut the values of all tokens into chunks; zeros fill the last one and neither write nor decay."""
     short = -per_token.shape[1] % chunk
     padded = F.pad(per_token, (0, 0, 0, 0, 0, 0, 0, short)) if short else per_token
     return rearrange(padded, "b (c t) h r w -> b h c (t r) w", t=chunk)
@@ -131,7 +134,9 @@ def _compiled_block() -> Callable[[_Block, Tensor | None, bool], tuple[Tensor, T
     return torch.compile(_run_block)
 
 
-def _decays(upto: Tensor, since: Tensor, *, strict: bool = False) -> Tensor:
+def _decays(
+    upto: Float64[Tensor, "*axes i"], since: Float64[Tensor, "*axes i"], *, strict: bool = False
+) -> Float64[Tensor, "*axes i i"]:
     """``exp(upto[i] - since[j])`` for ``j <= i`` (``j < i`` if strict), zero elsewhere."""
     size = upto.shape[-1]
     allowed = torch.ones(size, size, dtype=torch.bool, device=upto.device).tril(-1 if strict else 0)

@@ -6,6 +6,7 @@ v  content lifted to ``rank`` inputs              lambda  trapezoidal mixing coe
 
 import torch
 from einops import einsum
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import silu
 
@@ -34,7 +35,12 @@ def scan_reference(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutp
     return ScanOutput(readout, states if keep_states else None)
 
 
-def _recur(written: Tensor, alpha: Tensor, beta: Tensor, gamma: Tensor) -> Tensor:
+def _recur(
+    written: Float[Tensor, "b t heads p n"],
+    alpha: Float[Tensor, "b t heads 1 1"],
+    beta: Float[Tensor, "b t heads 1 1"],
+    gamma: Float[Tensor, "b t heads 1 1"],
+) -> Float[Tensor, "b t heads p n"]:
     # unbind first: indexing x[:, t] inside the loop makes autograd quadratic in the length.
     h = before = torch.zeros_like(written[:, 0])
     states = []

@@ -4,6 +4,7 @@ import math
 
 import torch
 from einops import rearrange, repeat
+from jaxtyping import Float
 from torch import Tensor
 
 from somamba.scan.inputs import Angles, Interface, InterfaceBias, PerToken
@@ -18,7 +19,9 @@ def phases(angles: Angles, dt: PerToken) -> Angles:
     return torch.remainder(turned, 2 * math.pi).to(angles.dtype)
 
 
-def rotate(vectors: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+def rotate(
+    vectors: Float[Tensor, "*axes n"], cosine: Float[Tensor, "*#axes angles"], sine: Float[Tensor, "*#axes angles"]
+) -> Float[Tensor, "*axes n"]:
     """Turn entry ``i`` against entry ``i + n/2`` by angle ``i``; entries without an angle pass.
 
     Args:
@@ -36,8 +39,8 @@ def rotate(vectors: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     return torch.cat([first * cosine - second * sine, first_rest, first * sine + second * cosine, second_rest], dim=-1)
 
 
-def per_head(interface: Interface, bias: InterfaceBias) -> Tensor:
-    """Give every head its own copy of its group's interface and add the bias: ``(batch, tokens, heads, rank, n)``."""
+def per_head(interface: Interface, bias: InterfaceBias) -> Float[Tensor, "batch tokens heads rank n"]:
+    """Give every head its own copy of its group's interface and add the bias."""
     groups = interface.shape[3]
     shared = rearrange(interface, "batch tokens rank groups n -> batch tokens groups rank n")
     return repeat(shared, "b t g r n -> b t (g copies) r n", copies=bias.shape[0] // groups) + bias

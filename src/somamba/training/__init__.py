@@ -1,1 +1,1 @@
-"""From a recipe to a trained model."""
+"""Trains models as recipes say."""

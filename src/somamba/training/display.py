@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from somamba.results.journal import Event
-from somamba.training.journal import Listener
+from somamba.training.run.journal import Listener
 
 
 class RunProgress:

@@ -18,7 +18,7 @@ import torch
 from somamba.data.slices import SliceDataset, open_slices, open_validation
 from somamba.errors import ConfigError, InputError, SomambaError
 from somamba.evaluation.evaluate import evaluate, summary
-from somamba.inference.checkpoint import has_checkpoint
+from somamba.inference.weights.checkpoint import has_checkpoint
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS
@@ -27,13 +27,13 @@ from somamba.runtime.device import use_threads
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import World, joined
 from somamba.training.average import WeightAverage
-from somamba.training.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
-from somamba.training.facts import about_run, hardware, start_facts
-from somamba.training.journal import Journal, Listener
-from somamba.training.picture import ValidationPicture
 from somamba.training.plan import Plan, batches_from, make_plan, spread_cases
 from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe
+from somamba.training.run.checkpoints import CheckpointWriter, check_origin, resume_run, start_from
+from somamba.training.run.facts import about_run, hardware, start_facts
+from somamba.training.run.journal import Journal, Listener
+from somamba.training.run.picture import ValidationPicture
 from somamba.training.step import Requests, make_optimiser
 from somamba.training.steps import Steps, Upcoming
 from somamba.training.stop import StopRequest
@@ -63,7 +63,7 @@ def fit(
         folder: Folder of the run.
         resume: Go on from ``folder/last`` if it is there.
         origin: Checkpoint whose weights a new run starts from; by default the seed's. Nothing else of it is used.
-        tell: Called with every event, see `Journal`.
+        tell: Function that is called with every event, see `Journal`.
         stop: A request that is listening already; by default one that listens as long as the training runs.
     """
     with joined(recipe.machine.device) as world:
@@ -78,7 +78,7 @@ def fit(
 
 
 def _told(cases: str, tell: Listener) -> Callable[[int, int], None]:
-    """Pass on how many cases are prepared: the first time on a machine that takes minutes."""
+    """Return a function that reports how many cases are prepared: the first time on a machine that takes minutes."""
     return lambda done, count: tell({"event": "prepare", "step": 0, "cases": cases, "done": done, "count": count})
 
 
@@ -168,7 +168,7 @@ def _train(
     with own_journal as journal, StopRequest() if stop is None else nullcontext(stop) as request:
         journal.write("start", step=progress.step, **start_facts(model, recipe, plan, progress, world))
         if begun.origin:
-            checkpoints.write_last(progress)  # From here on resuming needs no word about the origin.
+            checkpoints.write_last(progress)  # From here on a run can be resumed without naming its origin again.
         steps = Steps(
             model=model,
             optimiser=optimiser,

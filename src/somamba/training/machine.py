@@ -13,7 +13,7 @@ LARGEST_BATCH = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """How a training is run, not what it computes. May change on resume; bits repeat only if it does not."""
+    """How a training is run, not what it computes. If it changes on resume, results do not repeat bit by bit."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """``auto`` takes a GPU if there is one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from somamba.data.slices import open_slices, open_validation
-from somamba.evaluation.cost import Cost, measure_cost
+from somamba.evaluation.cost.counted import Cost, measure_cost
 from somamba.evaluation.evaluate import reconstruct
 from somamba.runtime.device import use_threads
 from somamba.runtime.processes import World, joined
@@ -40,11 +40,11 @@ class Preview:
     step_seconds: float
     """Seconds of one measured step."""
     validation_seconds: float
-    """One validation, from one measured batch of it."""
+    """Seconds of one validation, from one measured batch of it."""
 
     @property
     def seconds(self) -> float:
-        """The whole training: steps and validations."""
+        """Seconds of the whole training: steps and validations."""
         steps = (self.plan.length - self.plan.start) * (1 if self.plan.timed else self.step_seconds)
         return steps + self.plan.validations * self.validation_seconds
 

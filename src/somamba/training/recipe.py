@@ -23,7 +23,7 @@ from somamba.regular_files import read_regular
 from somamba.settings import add_config, check_tables, flat, parser_for, refusal, to_plain
 from somamba.training.machine import LARGEST_BATCH, Machine
 
-# Where the data lie and how slices are kept is the business of one machine, not of a checkpoint.
+# Where the data lie and how slices are kept concerns one machine, not a checkpoint.
 LOCAL = ("path", "cache")
 
 
@@ -115,7 +115,7 @@ class Recipe:
     bf16: bool = False
     """Layers in bfloat16 by autocast; FFT, data consistency and scan stay in float32."""
     seed: int = 0
-    """Names the initial weights, the order of slices and whatever the model draws."""
+    """Seed of the initial weights, of the order of slices and of what the model draws."""
     validate_every: float = 1.0
     """Epochs between validations; may be a fraction. The last step is always validated."""
     validation_cases: int | None = None

@@ -12,7 +12,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from somamba.data.batch import Batch
 from somamba.errors import TrainingError
 from somamba.models.base import Reconstructor
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.runtime.device import Arriving
 from somamba.runtime.processes import World
 from somamba.training.plan import Plan
@@ -52,7 +52,7 @@ class StepResult:
         return math.isfinite(self.loss) and math.isfinite(self.norm)
 
     def facts(self) -> dict[str, float | None]:
-        """Loss, norm and rate for the journal; JSON has no word for a number that is not finite."""
+        """Loss, norm and rate for the journal; JSON cannot hold a number that is not finite."""
         numbers = {"loss": self.loss, "norm": self.norm, "rate": self.rate}
         return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
@@ -113,33 +113,6 @@ def take_step(
         world: The processes that share the step.
         requests: What this process asks for.
     """
-    return Launched(compute_step(model, optimiser, batches, recipe, rate=rate, world=world, requests=requests), rate)
-
-
-def compute_step(
-    model: Reconstructor,
-    optimiser: torch.optim.Optimizer,
-    batches: Sequence[Batch],
-    recipe: Recipe,
-    *,
-    rate: float,
-    world: World,
-    requests: Requests,
-) -> Tensor:
-    """Do the work of `take_step`.
-
-    Args:
-        model: As for `take_step`.
-        optimiser: Likewise.
-        batches: Likewise.
-        recipe: Likewise.
-        rate: Likewise.
-        world: Likewise.
-        requests: Likewise.
-
-    Returns:
-        Loss, norm, and how many processes ask to stop and to save, on the device.
-    """
     model.train()
     optimiser.zero_grad(set_to_none=True)
     sums = torch.zeros(3, dtype=torch.float64, device=world.device)
@@ -158,11 +131,11 @@ def compute_step(
     numbers = torch.cat([sums[:1], norm[None].to(sums), sums[1:]])
     for group in optimiser.param_groups:
         group["lr"] = rate
-    # The fused optimiser leaves parameters, moments and its count of steps alone where this is 1.
+    # The fused optimiser leaves parameters, moments and its count of steps alone if this is 1.
     optimiser.found_inf = (~numbers[:2].isfinite().all()).float()  # type: ignore[attr-defined]
     optimiser.step()
     del optimiser.found_inf  # type: ignore[attr-defined]
-    return numbers
+    return Launched(numbers, rate)
 
 
 def batch_loss(model: Reconstructor, batch: Batch, recipe: Recipe) -> Tensor:

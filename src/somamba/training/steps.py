@@ -17,10 +17,10 @@ from somamba.models.base import Reconstructor
 from somamba.runtime.device import runs_ahead
 from somamba.runtime.processes import World
 from somamba.training.average import WeightAverage
-from somamba.training.journal import Journal
 from somamba.training.plan import Plan
 from somamba.training.progress import Progress, seed_step
 from somamba.training.recipe import Recipe
+from somamba.training.run.journal import Journal
 from somamba.training.step import Launched, Requests, advance, take_step
 
 

@@ -5,7 +5,6 @@ import nibabel
 import numpy as np
 import pytest
 
-from inference.raw.made import lines_of, write_mrd
 from somamba.data.catalog import DATASETS, split_entries
 from somamba.data.readers.folder import role_of
 from somamba.errors import DataError
@@ -106,47 +105,6 @@ def test_a_file_without_exactly_one_image_says_what_is_in_it(tmp_path, arrays):
 def test_a_missing_folder_is_said_so(tmp_path):
     with pytest.raises(DataError, match="is not a folder"):
         READER.find(tmp_path / "nowhere")
-
-
-def fastmri_layout(path, kspace, **arrays):
-    with h5py.File(path, "w") as file:
-        file["kspace"] = kspace
-        for name, array in arrays.items():
-            file[name] = array
-
-
-def coil_kspace():
-    images = VOLUME[:, None] * np.array([0.6, 0.8], np.float32)[:, None, None]
-    shifted = np.fft.fft2(np.fft.ifftshift(images, axes=(-2, -1)), norm="ortho")
-    return np.fft.fftshift(shifted, axes=(-2, -1)).astype(np.complex64)
-
-
-def test_full_kspace_in_fastmris_layout_becomes_its_root_sum_of_squares(tmp_path):
-    fastmri_layout(tmp_path / "scan.h5", coil_kspace())
-    case = READER.open_case(READER.find(tmp_path).entries[0])
-    assert case.image.shape == VOLUME.shape
-    np.testing.assert_allclose(case.image.read(1, 3), VOLUME[1:], rtol=1e-4, atol=1e-3)
-
-
-def test_the_images_of_a_file_are_preferred_to_its_kspace(tmp_path):
-    fastmri_layout(tmp_path / "scan.h5", coil_kspace(), reconstruction_rss=VOLUME, reconstruction_esc=VOLUME + 1)
-    case = READER.open_case(READER.find(tmp_path).entries[0])
-    np.testing.assert_array_equal(case.image.slice(0), VOLUME[0])
-
-
-def test_undersampled_kspace_is_refused(tmp_path):
-    kspace = coil_kspace()
-    kspace[..., 1::2] = 0
-    fastmri_layout(tmp_path / "scan.h5", kspace)
-    with pytest.raises(DataError, match="undersampled, so there is no image to learn from"):
-        READER.open_case(READER.find(tmp_path).entries[0])
-
-
-def test_readouts_are_refused_with_the_command_that_makes_images(tmp_path):
-    kspace = coil_kspace()[0]
-    write_mrd(tmp_path / "scan.h5", lines_of(kspace), kspace.shape[-2:])
-    with pytest.raises(DataError, match="somamba reconstruct FOLDER -o IMAGES --weights zero_filled"):
-        READER.open_case(READER.find(tmp_path).entries[0])
 
 
 def test_the_parts_of_named_subjects_never_change():

@@ -12,7 +12,7 @@ from somamba.data.simulation.augmentation import drawn_config
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.measure import measure
 from somamba.data.simulation.seeds import Draw
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 
 BOUNDS = Augmentation(acceleration=(2, 4), calibration=(4, 8), coils=(2, 5), snr=(20, 200))
 CONFIG = DataConfig(dataset="brain_t1w", protocol="raw", combine="sense", size=(48, 40), augmentation=BOUNDS)

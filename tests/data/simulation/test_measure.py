@@ -10,7 +10,7 @@ from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import measure
 from somamba.data.simulation.seeds import Draw
 from somamba.errors import DataError
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 

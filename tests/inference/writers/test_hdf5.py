@@ -7,8 +7,8 @@ import pytest
 from inference.writers.made import CORONAL, made
 from somamba.errors import DataError
 from somamba.files.reading import inspect, read
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.writers.writing import write
+from somamba.raw.opening import open_raw_scan
 
 
 def test_h5py_finds_magnitudes_where_fastmri_looks(tmp_path):

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from inference.writers.made import CORONAL, made, tilted_affine
-from somamba.inference.raw.opening import open_raw_scan
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.writing import write
 from somamba.physics.fourier import ifft2c
+from somamba.raw.opening import open_raw_scan
 
 
 def test_the_brightest_pixel_lies_where_the_affine_puts_it(tmp_path):

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
+from full_disk import largest_file
 from inference.writers.made import CORONAL, PROVENANCE, made
 from somamba.durable import replace_file
 from somamba.errors import DataError, StorageError
@@ -67,3 +68,17 @@ def test_a_kill_between_the_two_files_leaves_nothing_that_passes_for_somebody_el
     monkeypatch.undo()
     write(made(), tmp_path / "a.npy")
     assert read_result(tmp_path / "a.npy").intact()
+
+
+@pytest.mark.parametrize("former", [True, False])
+def test_without_room_for_the_array_what_was_there_before_is_untouched(former, tmp_path):
+    if former:
+        write(made(), tmp_path / "a.npy")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    # The record beside it is shorter than the array.
+    with (
+        largest_file(made().images.nbytes - 1),
+        pytest.raises(StorageError, match=r"a\.npy could not be written: File too large"),
+    ):
+        numpy_file.write_npy(made(seed=1), tmp_path / "a.npy")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

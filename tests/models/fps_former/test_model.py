@@ -7,7 +7,7 @@ import torch
 
 from models.small import measure, perturb, shrink
 from promises import relative_error
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.fps_former.config import FpsFormerConfig
 from somamba.models.fps_former.model import Down, FpsFormer, Up
 

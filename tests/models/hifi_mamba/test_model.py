@@ -10,7 +10,7 @@ from models.definitions import channels, convolved, joined, layer_normed, normed
 from models.small import measure, perturb, shrink
 from promises import relative_error
 from somamba.errors import InputError
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.hifi_mamba.config import HiFiMambaConfig
 from somamba.models.hifi_mamba.model import HiFiMamba, Unit
 

@@ -8,7 +8,7 @@ import torch
 from models.definitions import channels, convolved, joined, replaced
 from models.small import measure, perturb, shrink
 from promises import keeps_the_adjoint_identity, relative_error
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.lmo.config import LMOConfig
 from somamba.models.lmo.model import LMO, EachMap, FeatureConsistency, for_each_map
 from somamba.physics.channels import to_complex

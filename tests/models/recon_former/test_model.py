@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from models.definitions import channels, convolved, joined, replaced
 from models.small import measure, perturb, shrink
 from promises import relative_error
-from somamba.evaluation.cost import measure_cost
+from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.recon_former.config import ReconFormerConfig
 from somamba.models.recon_former.model import ReconFormer, Resize, full_unit
 from somamba.physics.channels import to_channels

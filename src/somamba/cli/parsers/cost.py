@@ -2,7 +2,8 @@
 
 from argparse import BooleanOptionalAction
 
-from somamba.cli.arguments import CommandParser, command_parser, count, image_size, own_output_file, path, threads
+from somamba.cli.arguments import CommandParser, command_parser, count, image_size, path, threads
+from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
 

@@ -1,6 +1,7 @@
 """What ``somamba curve`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, own_output_file, path, real, title
+from somamba.cli.arguments import CommandParser, command_parser, path, real, title
+from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Draw the training loss and the validation PSNR of one or several runs.
 

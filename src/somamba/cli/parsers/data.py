@@ -1,7 +1,8 @@
 """What ``somamba data`` takes."""
 
-from somamba.cli.arguments import CommandParser, acceleration, own_output_file, path, whole
+from somamba.cli.arguments import CommandParser, acceleration, path, whole
 from somamba.cli.declared import MASKS
+from somamba.cli.places import own_output_file
 from somamba.data.catalog import DATASETS
 
 COMMANDS = {

@@ -2,16 +2,9 @@
 
 from pathlib import Path
 
-from somamba.cli.arguments import (
-    CommandParser,
-    acceleration,
-    adaptation_steps,
-    command_parser,
-    output_folder,
-    own_output_file,
-    threads,
-)
+from somamba.cli.arguments import CommandParser, acceleration, adaptation_steps, command_parser, threads
 from somamba.cli.declared import WEIGHTS
+from somamba.cli.places import output_folder, own_output_file
 
 DESCRIPTION = """Reconstruct the real 13-coil scan that comes with somamba from a part of its samples, and compare the
 result with the whole scan.

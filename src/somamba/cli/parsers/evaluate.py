@@ -1,8 +1,9 @@
 """What ``somamba evaluate`` takes."""
 
-from somamba.cli.arguments import CommandParser, count, output_folder, title
+from somamba.cli.arguments import CommandParser, count, title
 from somamba.cli.declared import GALLERY_CASES
 from somamba.cli.parsers.measuring import measuring_parser
+from somamba.cli.places import output_folder
 
 DESCRIPTION = """Measure a model on one split of a dataset: PSNR, SSIM and NMSE of every slice, their mean for a case,
 then mean and standard deviation over cases.

@@ -1,7 +1,8 @@
 """What ``somamba figure`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, own_output_file, path, real, whole
+from somamba.cli.arguments import CommandParser, command_parser, path, real, whole
 from somamba.cli.declared import ERROR_RANGE
+from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Draw a figure from files; no network runs, and only gates need torch. The ending of -o decides the
 format: .png, .pdf or .svg. Learning curves: somamba curve.

@@ -1,6 +1,7 @@
 """What the commands take that measure a checkpoint on one split of a dataset."""
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, count, own_output_file, path, threads
+from somamba.cli.arguments import CommandParser, acceleration, command_parser, count, path, threads
+from somamba.cli.places import own_output_file
 from somamba.data.terms import TERMS
 
 

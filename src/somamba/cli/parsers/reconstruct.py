@@ -7,15 +7,15 @@ from somamba.cli.arguments import (
     CommandParser,
     acceleration,
     adaptation_steps,
+    add_scan_choices,
     command_parser,
-    output_folder,
     path,
     seed,
     threads,
     whole,
 )
 from somamba.cli.declared import ENGINES, MASKS, MOST_COILS, WEIGHTS, WRITERS
-from somamba.cli.parsers.inspect import add_choices
+from somamba.cli.places import output_folder
 
 DESCRIPTION = """Reconstruct undersampled scans: fastMRI and ISMRMRD HDF5 (.h5), NumPy (.npy, .npz), BART (.cfl with
 .hdr), and NIfTI images, from which k-space is simulated. somamba inspect FILE says how a file is understood.
@@ -51,7 +51,7 @@ def parser() -> CommandParser:
         "cg_sense or zero_filled (default: %(default)s)",
     )
     parser.add_argument("--format", action="append", choices=WRITERS, help="in a folder; may be repeated (default: h5)")
-    add_choices(parser)
+    add_scan_choices(parser)
     parser.add_argument(
         "--acceleration", type=acceleration, metavar="R", help="undersample a fully sampled scan, and compare"
     )

@@ -1,7 +1,8 @@
 """What ``somamba report`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, count, own_output_file, path, title
+from somamba.cli.arguments import CommandParser, command_parser, count, path, title
 from somamba.cli.declared import REPORT_SLICES, REPORT_TITLE
+from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Make one HTML file that opens from disk and asks the network for nothing.
 

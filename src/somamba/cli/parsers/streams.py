@@ -1,7 +1,8 @@
 """What ``somamba streams`` takes."""
 
-from somamba.cli.arguments import CommandParser, own_output_file, whole
+from somamba.cli.arguments import CommandParser, whole
 from somamba.cli.parsers.measuring import model_parser
+from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Record what the router of every unit makes of one slice: the carrier L, which the state may keep, and
 the evidence G, which it may not. The file holds pictures and radial power spectra; `somamba figure streams` and

@@ -1,6 +1,7 @@
 """What ``somamba sweep`` takes."""
 
-from somamba.cli.arguments import RecipeParser, output_folder
+from somamba.cli.arguments import RecipeParser
+from somamba.cli.places import output_folder
 
 DESCRIPTION = """Train the runs of a grid one after another, under one budget, and measure each on the validation cases.
 

@@ -1,6 +1,7 @@
 """What ``somamba train`` takes."""
 
-from somamba.cli.arguments import RecipeParser, output_folder, path, real, whole
+from somamba.cli.arguments import RecipeParser, path, real, whole
+from somamba.cli.places import output_folder
 
 DESCRIPTION = """Train a model as a recipe says. A recipe is a YAML file; every field of it is an option as well.
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from somamba.data.case import LeftOut
 from somamba.errors import DataError
 from somamba.extras import require
-from somamba.files.dicom import is_dicom
+from somamba.files.formats.dicom import is_dicom
 from somamba.files.reading import FileInfo, Volume, inspect, read
 
 
@@ -42,7 +42,7 @@ class FoundSeries:
 
 
 def dicom_files(paths: Iterable[Path]) -> list[Path]:
-    """Those of some files that have the mark of DICOM."""
+    """Return the files that have the mark of DICOM."""
     return [path for path in paths if is_dicom(str(path))]
 
 
@@ -101,7 +101,7 @@ def _read(places: list[tuple[Path, int]]) -> NDArray[np.float32]:
 
 
 def _voxel(headers: list[FileInfo]) -> tuple[float, float, float] | None:
-    """Voxel size; the distance of neighbouring slices where they are evenly spaced, else their thickness."""
+    """Voxel size; the distance of neighbouring slices if they are evenly spaced, else their thickness."""
     voxel = headers[0].voxel
     if voxel is None or len(voxel) != 3:
         return None

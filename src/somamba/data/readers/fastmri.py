@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.folders import official_folders, stem
 from somamba.errors import DataError
-from somamba.files.ismrmrd_header import voxel_size
+from somamba.files.formats.ismrmrd_header import voxel_size
 from somamba.files.reading import Volume, inspect, read
 
 SINGLECOIL: Mapping[str, Role] = {"singlecoil_train": "train", "singlecoil_val": "test"}

@@ -1,13 +1,14 @@
-"""A folder of a user's own images: NIfTI, DICOM, NumPy or HDF5 files, in folders of their subjects or side by side.
+"""A folder of a user's own images or raw scans, in folders of their subjects or side by side.
 
-    PATH/[train|val|test/][SUBJECT/...]NAME.{nii,nii.gz,npy,npz,h5,dcm}
+    PATH/[train|val|test/][SUBJECT/...]NAME.{nii,nii.gz,npy,npz,h5,mrd,dcm}
 
 The first folder below PATH is the subject, or a ``sub-NAME`` at the start of a file's name; a file without either is a
 subject of its own. The subject of a DICOM series is its PatientID, if the folder holds several. If the parts ``train``,
 ``val`` and ``test`` are not folders, one subject in ten is for testing and one for validation, by a hash of its name,
 so that the parts stay as they are when subjects are added.
 
-HDF5 files in fastMRI's layout may hold fully sampled k-space alone; its root sum of squares is the image.
+Images are NIfTI, DICOM, NumPy or HDF5. ISMRMRD files and HDF5 in fastMRI's layout are raw scans, fully sampled:
+protocol ``raw`` learns from their k-space, ``magnitude`` from their images.
 """
 
 import hashlib
@@ -23,15 +24,13 @@ from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.dicom_series import DicomSeries, dicom_files, find_series, series_volume
-from somamba.data.readers.fastmri import read_kspace
 from somamba.data.readers.folders import stem
+from somamba.data.readers.raw_scan import holds_raw_scan, open_raw_case
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, Volume, inspect, read
 
 ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5", ".mrd")
-HDF5 = (".h5", ".hdf5")
-IMAGES, KSPACE = "reconstruction_rss", "kspace"
-"""Names in fastMRI's files."""
+HDF5 = (".h5", ".hdf5", ".mrd")
 PARTS: tuple[Role, ...] = ("train", "val", "test")
 SUBJECT = re.compile(r"(sub-[A-Za-z0-9]+)_")
 TENTHS = 10
@@ -40,7 +39,7 @@ TENTHS = 10
 def find(root: Path) -> Listing:
     """List the images of a folder; of DICOM files the headers are read, nothing else is opened."""
     if not root.is_dir():
-        raise DataError(f"{root} is not a folder. Images ({', '.join(ENDINGS)}, DICOM) are expected in it.")
+        raise DataError(f"{root} is not a folder. Images or scans ({', '.join(ENDINGS)}, DICOM) are expected in it.")
     files = sorted(path for path in root.rglob("*") if path.is_file())
     named = [path for path in files if path.name.endswith(ENDINGS)]
     others = [path for path in files if not path.name.endswith(ENDINGS)]
@@ -82,9 +81,8 @@ def open_case(entry: Entry) -> Case | LeftOut:
         volume, voxel = series_volume(entry.files)
         return Case(id=entry.id, source=str(path.parent), image=volume, voxel=voxel)
     info = inspect(path)
-    _check_no_readouts(info)
-    if path.name.endswith(HDF5) and KSPACE in info.arrays and IMAGES not in info.arrays:
-        return Case(id=entry.id, source=str(path), image=_summed(info))
+    if path.name.endswith(HDF5) and holds_raw_scan(info):
+        return open_raw_case(entry, info)
     name, shape = _images(info)
     size = info.voxel if info.voxel is not None and len(info.voxel) == 3 else None
     return Case(
@@ -123,7 +121,7 @@ def _series_entry(root: Path, series: DicomSeries, patients: Mapping[str, str] |
 def _patients(root: Path, series: tuple[DicomSeries, ...]) -> dict[str, str] | None:
     """The patient of every first folder whose DICOM images are of one patient; None if PatientIDs tell nothing.
 
-    Exports without names often carry one PatientID, or none, for everybody; then folders decide.
+    Exports without names often carry one PatientID, or none, for all patients; then folders decide.
     """
     known = {one.patient for one in series}
     if len(known) < 2 or "" in known:
@@ -151,59 +149,19 @@ def _notes(
     return tuple(notes)
 
 
-def _check_no_readouts(info: FileInfo) -> None:
-    """Refuse ISMRMRD files: their readouts have to be sorted, corrected and transformed first."""
-    if any(name.endswith("/head") for name in info.arrays):
-        raise DataError(
-            f"{info.path}: it holds readouts (ISMRMRD), not images. Make images of a fully sampled scan first: "
-            "somamba reconstruct FOLDER -o IMAGES --weights zero_filled --format nii"
-        )
-
-
 def _images(info: FileInfo) -> tuple[str, tuple[int, int, int]]:
     """The array of a file that holds images, and its shape as ``(slices, y, x)``."""
     info.check_nothing_refused("the array of images")
     real = {name: array.shape for name, array in info.arrays.items() if array.dtype.kind in "fiu"}
     fitting = {name: shape for name, shape in real.items() if len(shape) in (2, 3) and min(shape[-2:]) >= 8}
-    if KSPACE in info.arrays and IMAGES in fitting:
-        fitting = {IMAGES: fitting[IMAGES]}
     if len(fitting) != 1:
         found = ", ".join(f"{name} {array.shape} {array.dtype}" for name, array in info.arrays.items()) or "none"
         raise DataError(
             f"{info.path}: exactly one array of real numbers, (slices, y, x) or (y, x), is expected; found {found}. "
-            "Keep one image in a file; complex k-space belongs to dataset 'fastmri_multicoil' or 'cc359_multicoil'."
+            "Keep one image in a file; raw scans are read from ISMRMRD files and HDF5 with an array 'kspace'."
         )
     ((name, shape),) = fitting.items()
     return name, (shape if len(shape) == 3 else (1, *shape))  # type: ignore[return-value]
-
-
-def _summed(info: FileInfo) -> Volume:
-    """The root sum of squares of fully sampled k-space ``(slices, [coils,] y, x)`` in fastMRI's layout."""
-    shape = info.arrays[KSPACE].shape
-    if len(shape) not in (3, 4) or info.arrays[KSPACE].dtype.kind != "c":
-        raise DataError(
-            f"{info.path}: 'kspace' should be complex (slices, y, x) or (slices, coils, y, x); it has shape {shape} "
-            f"and type {info.arrays[KSPACE].dtype}."
-        )
-    middle = shape[0] // 2
-    columns = np.flatnonzero(np.abs(read_kspace(info.path, middle, middle + 1)).max(axis=(0, 1, 2)))
-    if "mask" in info.arrays or len(columns) == 0 or len(columns) <= columns[-1] - columns[0]:
-        raise DataError(
-            f"{info.path}: its k-space is undersampled, so there is no image to learn from. Use fully sampled scans, "
-            "or reconstruct it first and use the images: somamba reconstruct"
-        )
-
-    def images(start: int, stop: int) -> NDArray[np.float32]:
-        # `somamba data --help` lists the datasets, and must not wait for torch.
-        import torch
-
-        from somamba.physics.coils import root_sum_of_squares
-        from somamba.physics.fourier import ifft2c
-
-        kspace = torch.from_numpy(read_kspace(info.path, start, stop))
-        return root_sum_of_squares(ifft2c(kspace))[:, 0].numpy()
-
-    return Volume(shape=(shape[0], shape[-2], shape[-1]), read=images, itemsize=4)
 
 
 def _read(path: Path, name: str, axes: int, start: int, stop: int) -> NDArray[np.float32]:

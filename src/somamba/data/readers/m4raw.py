@@ -14,7 +14,7 @@ from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.fastmri import read_image, read_kspace
 from somamba.data.readers.folders import official_folders, stem
 from somamba.errors import DataError
-from somamba.files.ismrmrd_header import voxel_size
+from somamba.files.formats.ismrmrd_header import voxel_size
 from somamba.files.reading import Volume, inspect
 
 ROLES: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "val", "multicoil_test": "test"}

@@ -1,1 +1,1 @@
-"""From a prepared slice to an undersampled measurement: masks, coils, phase, noise and augmentation, all by seed."""
+"""Turns prepared slices into undersampled measurements: masks, coils, phase, noise, augmentation, all by seed."""

@@ -1,4 +1,4 @@
-"""From a prepared slice to an undersampled measurement: the second half of each protocol. Pure functions."""
+"""Turns a prepared slice into an undersampled measurement: the second half of each protocol, as pure functions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ from somamba.data.simulation.scanned import scanned
 from somamba.data.simulation.scanner import coil_maps, complex_noise, smooth_phase
 from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.errors import DataError
-from somamba.physics.coils import combine
+from somamba.physics.coils.maps import combine
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.scale import brightness, zero_filled_scale
@@ -75,7 +75,10 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
         raise DataError(f"{name}: the measured samples are all zero.")
     scale = zero_filled_scale(kspace[None], encoding(mask[None], None if maps is None else maps[None]))
     if not scale > 0:
-        raise DataError(f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them.")
+        raise DataError(
+            f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them. "
+            "Maps need some 16 central lines: raise mask_options.center_fraction, or leave the case out."
+        )
     return Sample(
         kspace=kspace / scale,
         mask=mask,

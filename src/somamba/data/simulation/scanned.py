@@ -24,9 +24,9 @@ from somamba.data.simulation.placement import View, at_resolution, dressed, plac
 from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
 from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.errors import DataError
-from somamba.physics.coarse_maps import coarse_espirit
-from somamba.physics.coils import combine
-from somamba.physics.compression import compress, compression_matrix
+from somamba.physics.coils.coarse_maps import coarse_espirit
+from somamba.physics.coils.compression import compress, compression_matrix
+from somamba.physics.coils.maps import combine
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.scale import brightness, zero_filled_scale

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from somamba.durable import replace_file, replace_folder
 from somamba.errors import DataError, InputError
 from somamba.extras import require
-from somamba.inference.raw.geometry import LPS_TO_RAS
 from somamba.inference.reconstruction import Placement, Reconstruction, placement
 from somamba.inference.writers.dicom_file import read_dicom
 from somamba.inference.writers.stamp import KEY, RESEARCH, StoredResult, foreign, seal, stamp, stored_result
+from somamba.raw.geometry import LPS_TO_RAS
 
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 EXPLICIT_LITTLE_ENDIAN = "1.2.840.10008.1.2.1"

@@ -2,7 +2,8 @@
 
 Two files cannot be replaced in one step. The one beside the array holds the SHA-256 of its pixels, so a pair that does
 not belong together counts as damaged; an array of another shape is not ours. It is written first: a kill between the
-two leaves no array that would pass for somebody else's.
+two leaves no array that would be taken for a foreign file. If there is no room for the array, the file beside it is
+again what it was before.
 """
 
 import io
@@ -30,8 +31,10 @@ def beside(path: Path) -> Path:
 
 def write_npy(reconstruction: Reconstruction, path: Path) -> None:
     """Write the provenance, then the array."""
+    former = None
     if beside(path).exists():
         _check_ours(path)
+        former = read_regular(beside(path), most=LARGEST)
     buffer = io.BytesIO()
     np.save(buffer, reconstruction.images, allow_pickle=False)
     affine = reconstruction.affine
@@ -43,11 +46,18 @@ def write_npy(reconstruction: Reconstruction, path: Path) -> None:
         "affine": None if affine is None else affine.tolist(),
     }
     replace_file(beside(path), seal(json.dumps(record, indent=1, allow_nan=False).encode()), shared=True)
-    replace_file(path, buffer.getvalue(), shared=True)
+    try:
+        replace_file(path, buffer.getvalue(), shared=True)
+    except StorageError:
+        if former is None:
+            beside(path).unlink(missing_ok=True)
+        else:
+            replace_file(beside(path), former, shared=True)
+        raise
 
 
 def _check_ours(path: Path) -> None:
-    """Refuse to replace a file beside an array that does not exist yet, if it is somebody else's."""
+    """Refuse to replace a file beside an array that does not exist yet, if it is a foreign one."""
     try:
         stored_result(_text(path), beside(path), lambda: ())
     except (DataError, OSError) as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from somamba.errors import DataError, StorageError
-from somamba.inference.naming import format_of
+from somamba.inference.plan import format_of
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.dicom import dicom_result, write_dicom
 from somamba.inference.writers.hdf5 import hdf5_result, write_hdf5
@@ -42,7 +42,7 @@ def write(reconstruction: Reconstruction, path: str | Path, format: str | None =
 
     Args:
         reconstruction: What to write.
-        path: Where to.
+        path: The file, or the folder for DICOM files.
         format: Name of an entry of `FORMATS`; by the ending of ``path`` if None.
 
     Raises:
@@ -51,7 +51,7 @@ def write(reconstruction: Reconstruction, path: str | Path, format: str | None =
             was there is untouched.
         MissingExtraError: the format needs a package that is not installed.
 
-    Example:
+    Examples:
         >>> import numpy as np, somamba
         >>> made = somamba.reconstruct(np.fft.fft2(np.ones((32, 32))).astype("complex64"), "zero_filled")
         >>> somamba.write(made, "images/first.nii.gz")
@@ -69,7 +69,7 @@ def write(reconstruction: Reconstruction, path: str | Path, format: str | None =
 
 
 def read_provenance(path: str | Path, format: str | None = None) -> dict[str, Any] | None:  # noqa: A002
-    """The provenance of a written file; None if nothing is there. The rest is as for `read_result`."""
+    """The provenance of a written file; None if nothing is there. Errors are those of `read_result`."""
     result = read_result(path, format)
     return None if result is None else dict(result.provenance)
 

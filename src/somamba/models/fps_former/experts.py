@@ -60,7 +60,7 @@ def _separable(channels: int, kernel: int) -> list[nn.Module]:
 class Experts(nn.Module):
     """Eight filters, weighted and mixed by a 1x1 layer.
 
-    That layer is linear: each expert ends in its part of it, and the results are added. The same as mixing all maps
+    That layer is linear: each expert ends in its part of it, and the results are added. This equals mixing all maps
     side by side, which would take eight times the memory.
     """
 
@@ -76,7 +76,8 @@ class Experts(nn.Module):
     @staticmethod
     def _share(channels: int) -> nn.Linear:
         share = nn.Linear(channels, channels, bias=False)
-        nn.init.uniform_(share.weight, -((COUNT * channels) ** -0.5), (COUNT * channels) ** -0.5)  # as of one layer
+        # The shares are drawn as the weights of one layer.
+        nn.init.uniform_(share.weight, -((COUNT * channels) ** -0.5), (COUNT * channels) ** -0.5)
         return share
 
     def forward(self, grid: Grid, weights: Float[Tensor, "batch experts"]) -> Grid:
@@ -96,7 +97,7 @@ class HybridExperts(nn.Module):
         self.steps = nn.ModuleList(Experts(channels) for _ in range(STEPS))
 
     def forward(self, grid: Grid) -> Grid:
-        """Refine the features."""
+        """Return the features refined by four rounds of experts."""
         weights = self.weigh(grid.mean(dim=(1, 2))).unflatten(1, (STEPS, COUNT)).softmax(dim=-1)
         grid = F.relu(self.enter(grid))
         for step, weight in zip(self.steps, weights.unbind(dim=1), strict=True):

@@ -23,7 +23,7 @@ class Block(nn.Module):
         self.feed_forward = nn.Sequential(nn.LayerNorm(channels), FeedForward(channels))
 
     def forward(self, grid: Grid) -> Grid:
-        """Refine the features."""
+        """Return the features after attention and feed-forward network."""
         grid = grid + self.attention(grid)
         return grid + self.feed_forward(grid)
 

@@ -84,7 +84,7 @@ class Group(nn.Module):
         self.multiple = 2 * config.patch
 
     def forward(self, features: Grid, y: Tensor, A: LinearOperator) -> Grid:
-        """Refine the features, and tell them what was measured.
+        """Refine the features, then add what data consistency makes of their image.
 
         Args:
             features: The features of all channels.

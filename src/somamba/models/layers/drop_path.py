@@ -19,7 +19,7 @@ class DropPath(nn.Module):
         return branch * (kept / (1 - self.rate)).to(branch.dtype).view(-1, *[1] * (branch.ndim - 1))
 
     def extra_repr(self) -> str:
-        """Show the rate."""
+        """Return the rate, which ``print`` shows."""
         return f"rate={self.rate:g}"
 
 

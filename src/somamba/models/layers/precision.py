@@ -1,4 +1,4 @@
-"""Where half precision ends: matrix products may run in bfloat16, everything between them runs in float32 or better."""
+"""The end of half precision: matrix products may run in bfloat16, everything between them in float32 or better."""
 
 import torch
 from torch import Tensor

@@ -39,7 +39,7 @@ class WindowAttention(nn.Module):
         windows: Windows,
         bias: Float[Tensor, "heads tokens tokens"] | None = None,
     ) -> Windowed:
-        """Attend; queries come scaled.
+        """Return the values that each token attends to; queries are scaled already.
 
         Args:
             pairs: Queries and keys.

@@ -38,7 +38,7 @@ class Windows:
         return rearrange(grid, "b (r s) (c t) (h w) -> (r c) b h w (s t)", s=self.side, t=self.side, h=heads)
 
     def merge(self, windows: Windowed) -> Grid:
-        """Undo `split`."""
+        """Put the windows together again, which undoes `split`."""
         across = -(-self.columns // self.side)
         grid = rearrange(windows, "(r c) b h w (s t) -> b (r s) (c t) (h w)", c=across, s=self.side)
         if self.shift:

@@ -9,7 +9,7 @@ KERNELS = (1, 3, 5)
 """Scales of the pyramid attention: the heads are shared out among them."""
 
 UNITS = 3
-"""At half, full and one and a half times the resolution."""
+"""The three units work at half, full and one and a half times the resolution."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Everything that defines an SO-Mamba network, and nothing else.
 
-Where the paper is silent a field holds our decision; ``docs/decisions/`` has a page for each, with the evidence.
+If the paper is silent, a field holds our decision; ``docs/decisions/`` has a page for each, with the evidence.
 """
 
 from collections.abc import Mapping
@@ -134,11 +134,11 @@ class SOMambaConfig:
     routes: Routes = field(default_factory=Routes)
     """Switches of the ownership contract."""
     router: RouterConfig = field(default_factory=RouterConfig)
-    """The state-ownership router."""
+    """How the router splits features into carrier and evidence."""
     interface: InterfaceConfig = field(default_factory=InterfaceConfig)
     """The modulation of the state interfaces."""
     mixer: MixerConfig = field(default_factory=MixerConfig)
-    """The Mamba-3 mixer."""
+    """Sizes and backend of the Mamba-3 mixer."""
     outlet_ratio: int = 0
     """NSR: 0 is depthwise 3x3, GELU, 1x1; k > 0 an inverted bottleneck k times as wide."""
     output_projection: Literal["merged", "separate"] = "merged"

@@ -70,7 +70,7 @@ COMPILED: dict[str, Callable[[Any], bool]] = {
     "cg_tolerance": _any,
     "recompute": _any,
 }
-"""For every field of the config, the values that the compiled unit knows. A field that is not named runs as layers."""
+"""Every field of the config with the values that the compiled unit knows. A field that is not named runs as layers."""
 
 
 def is_compiled(config: SOMambaConfig, order: str) -> bool:
@@ -120,7 +120,7 @@ def compiled_end(linear: nn.Linear, norm: nn.LayerNorm, x: Tensor) -> bool:
 
 
 def unwatched(*parts: nn.Module) -> bool:
-    """Whether neither a trace nor a hook waits for one of the layers."""
+    """Whether no trace is being taken and no layer has a hook."""
     return not traced() and not any(map(_watched, parts))
 
 
@@ -128,7 +128,7 @@ def stream(norm: nn.LayerNorm, router: nn.Module, block: OwnershipBlock, feature
     """``X + Y`` of a unit for which `is_compiled` and `can_stream` hold.
 
     Under autocast to bfloat16 the linear layers that autocast would take are multiplied in bfloat16 if the machine has
-    an instruction for it. Where it has none, float32 is both faster and more exact, so it stays.
+    an instruction for it. If it has none, float32 is both faster and more exact, so it stays.
 
     Args:
         norm: The norm of the features.
@@ -152,7 +152,7 @@ def _autocast_to_half() -> bool:
 
 
 def _watched(part: nn.Module) -> bool:
-    """Whether a forward or backward hook waits on one of the layers."""
+    """Whether one of the layers has a forward or a backward hook."""
     return any(
         module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
         for module in part.modules()

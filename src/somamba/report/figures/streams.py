@@ -100,7 +100,7 @@ def _canvas(rows: int, columns: int, ratio: float, words: str) -> tuple[Any, Any
 
 
 def _spread(count: int) -> list[int]:
-    """At most six units, the first and the last among them."""
+    """The units to show, at most six, the first and the last among them."""
     return [int(unit) for unit in np.unique(np.linspace(1, count, min(PICTURES, count)).round())]
 
 

@@ -54,7 +54,7 @@ def viewer_case(kept: KeptCase, *, most_slices: int) -> ViewerCase:
 
 
 def spread_slices(count: int, most: int) -> list[int]:
-    """At most so many of ``count`` places, evenly spread, in their order."""
+    """The places of the slices to show: at most so many of ``count``, evenly spread, in their order."""
     return [int(place) for place in np.linspace(0, count - 1, min(count, most)).round()]
 
 

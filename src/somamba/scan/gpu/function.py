@@ -46,7 +46,8 @@ def scan_triton(inputs: ScanInputs, *, keep_states: bool = False) -> ScanOutput:
 class _Core(torch.autograd.Function):
     """The scan between rotation and output: ``(batch, tokens, heads, p)``.
 
-    q and k are the rotated interfaces, own_q and own_k the same before rotation, by which a token meets itself.
+    q and k are the rotated interfaces, own_q and own_k those before rotation: the product of a token with itself takes
+    these.
     """
 
     @staticmethod

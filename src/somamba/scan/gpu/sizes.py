@@ -17,7 +17,7 @@ class Tiles:
     T: int
     """Tokens of a chunk."""
     R: int
-    """The rank."""
+    """Rank of the scan."""
     RP: int
     """Rank, padded to a power of two."""
     N: int

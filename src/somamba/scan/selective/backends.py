@@ -86,5 +86,5 @@ class SelectiveScan(nn.Module):
         return selective_scan(inputs, backend=self.backend).readout
 
     def extra_repr(self) -> str:
-        """Show the backend."""
+        """Return the backend, which ``print`` shows."""
         return f"backend={self.backend!r}"

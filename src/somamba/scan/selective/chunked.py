@@ -14,6 +14,7 @@ Axes inside a chunk: ``b t g c n``, channels ``c`` of one group ``g``.
 from typing import Any, NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from typing_extensions import override
@@ -22,6 +23,7 @@ from somamba.scan.inputs import ScanOutput
 from somamba.scan.selective.inputs import SelectiveInputs
 
 CHUNK = 64
+States = Float[Tensor, "b t g c n"]
 
 
 def selective_chunked(inputs: SelectiveInputs, *, keep_states: bool = False, chunk: int = CHUNK) -> ScanOutput:
@@ -39,14 +41,14 @@ def selective_chunked(inputs: SelectiveInputs, *, keep_states: bool = False, chu
 class _Chunk(NamedTuple):
     """The arguments of one chunk, channels split by group, made ready to be multiplied with states."""
 
-    u: Tensor  # b t g c
-    dt: Tensor  # b t g c
-    A: Tensor  # g c n
-    B: Tensor  # b t g n
-    C: Tensor  # b t g n
+    u: Float[Tensor, "b t g c"]
+    dt: Float[Tensor, "b t g c"]
+    A: Float[Tensor, "g c n"]
+    B: Float[Tensor, "b t g n"]
+    C: Float[Tensor, "b t g n"]
 
-    def states(self, entering: Tensor) -> tuple[Tensor, Tensor]:
-        """The decay of every token, and the state after it, all ``b t g c n``."""
+    def states(self, entering: Float[Tensor, "b g c n"]) -> tuple[States, States]:
+        """The decay of every token, and the state after it."""
         decay = torch.exp(self.dt[..., None] * self.A)
         return decay, _compose(decay, (self.dt * self.u)[..., None] * self.B[:, :, :, None], entering)
 
@@ -59,7 +61,7 @@ def _cut(tensors: tuple[Tensor, ...], start: int, chunk: int) -> _Chunk:
     return _Chunk(content, steps, A.unflatten(0, (groups, -1)), B[:, piece], C[:, piece])
 
 
-def _compose(decay: Tensor, added: Tensor, entering: Tensor) -> Tensor:
+def _compose(decay: States, added: States, entering: Float[Tensor, "b g c n"]) -> States:
     """``h[t] = decay[t] h[t-1] + added[t]`` along axis 1, from the state that enters; overwrites ``added``."""
     product, step, length = decay, 1, added.shape[1]
     while step < length:

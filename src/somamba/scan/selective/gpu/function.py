@@ -44,7 +44,7 @@ class _Scan(torch.autograd.Function):
         entering, _spent = launch.entering(u, dt, A, B)
         out = torch.empty_like(u)
         states = u.new_empty(*u.shape, A.shape[1]) if keep_states else None
-        target = out if states is None else states  # An address must be given, also where nothing is kept.
+        target = out if states is None else states  # An address must be given even if nothing is kept.
         launch.chunks(forward.readout_kernel, (u, dt, A, B, C, D, entering, out, target), KEEP=keep_states)
         if states is not None:
             ctx.mark_non_differentiable(states)

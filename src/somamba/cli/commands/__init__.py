@@ -1,0 +1,1 @@
+"""One module for each command: its function ``main`` parses, calls the library and prints."""

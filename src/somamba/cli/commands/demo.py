@@ -1,0 +1,134 @@
+"""``somamba demo``: the bundled real scan, undersampled and reconstructed; a table, a picture, a page."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from somamba.cli.output import make_console
+from somamba.cli.parsers.demo import parser
+from somamba.durable import replace_file
+from somamba.errors import InputError
+from somamba.evaluation.metrics import Scores, score
+from somamba.extras import installed
+from somamba.inference.adaptation import Adaptation
+from somamba.inference.preparation import RecoveryOptions
+from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.trained import Trained, open_weights
+from somamba.physics.coils.maps import root_sum_of_squares
+from somamba.raw.opening import open_raw_scan
+from somamba.report.figures.canvas import save_figure
+from somamba.report.names import method_name
+from somamba.report.panels import Panel, panels_figure, panels_page
+from somamba.runtime.device import use_threads
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "brain_13coil.npz"
+ORIGIN = (
+    "The scan: one slice of a head, 13 coils, fully sampled, from the test data of the Python package pyqmri, Apache "
+    "License 2.0. Research software: not for diagnosis."
+)
+
+
+def main(arguments: list[str]) -> None:
+    """Undersample and reconstruct the sample, print the table, draw the picture and the page."""
+    options = parser().parse_args(arguments)
+    use_threads(options.threads)
+    undersampling = Undersampling(acceleration=options.acceleration)
+    # All are opened before the first is used: weights that are not there are refused at once.
+    methods = [open_weights(name) for name in ("zero_filled", "cg_sense", "l1_wavelet", options.weights)]
+    attempts = [attempt(trained, undersampling) for trained in methods]
+    if methods[-1].parameters > 0:
+        # How long it will take, and how far it is.
+        logging.getLogger("somamba.inference.adaptation").setLevel(logging.INFO)
+        attempts.append(attempt(methods[-1], undersampling, Adaptation(steps=options.adapt or None)))
+    summary = _summary(attempts[0], undersampling)
+    console = make_console()
+    console.print(f"{summary}.", soft_wrap=True)
+    console.print(_table(attempts))
+    for path in _write(options.output, attempts, summary, undersampling):
+        console.print(f"wrote {path.resolve()}", soft_wrap=True)
+    if not installed("matplotlib"):
+        console.print("demo.png was not drawn: it needs matplotlib. Try: pip install 'somamba[report]'", markup=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Attempt:
+    """What one method made of the sample."""
+
+    method: str
+    recovered: RecoveredSlice
+    scores: Scores
+    seconds: float
+    """How long the method took; adapting to the scan included."""
+
+
+def attempt(trained: Trained, undersampling: Undersampling, adaptation: Adaptation | None = None) -> Attempt:
+    """Reconstruct the sample from a part of its samples, and compare it with the whole scan.
+
+    Args:
+        trained: The method.
+        undersampling: Which samples are kept.
+        adaptation: Adapt a copy of the network to the scan first; None takes it as it is.
+
+    Raises:
+        InputError: too few samples were kept to reconstruct anything from.
+    """
+    recovered: list[RecoveredSlice | None] = []
+    options = RecoveryOptions(undersampling=undersampling)
+    scan = open_raw_scan(SAMPLE)
+    made = reconstruct(scan, trained, options, adaptation=adaptation, on_slice=recovered.append)
+    (one,) = recovered
+    if one is None:
+        raise InputError("There is no signal in the samples that were kept.")
+    scores = score(np.abs(one.image), np.abs(one.whole()))
+    name, seconds = method_name(trained.name), one.seconds
+    if adaptation is not None:
+        name, seconds = f"{name}, adapted", seconds + made.provenance["adaptation"]["seconds"]
+    return Attempt(method=name, recovered=one, scores=scores, seconds=seconds)
+
+
+def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
+    _, rows, columns = attempt.recovered.prepared.full.shape
+    coils = attempt.recovered.scan.coils  # as measured; for the reconstruction they may be compressed to fewer
+    mask = undersampling.pattern((rows, columns), coils=coils)
+    return (
+        f"A real scan, {coils} coils, {rows} x {columns}: {len(mask.lines or ())} of {columns} columns of k-space kept "
+        f"(x{mask.realised_acceleration:.1f}, {mask.calibration} calibration lines)"
+    )
+
+
+def _table(attempts: list[Attempt]) -> Table:
+    table = Table("method")
+    for name in ("PSNR, dB", "SSIM", "seconds"):
+        table.add_column(name, justify="right")
+    for one in attempts:
+        table.add_row(one.method, f"{one.scores.psnr:.2f}", f"{one.scores.ssim:.4f}", f"{one.seconds:.2f}")
+    return table
+
+
+def _write(folder: Path, attempts: list[Attempt], summary: str, undersampling: Undersampling) -> list[Path]:
+    """Write the page, and the picture if matplotlib is installed."""
+    panels = [
+        Panel(
+            name=one.method,
+            image=one.recovered.image,
+            psnr=one.scores.psnr,
+            ssim=one.scores.ssim,
+            seconds=one.seconds,
+        )
+        for one in attempts
+    ]
+    reference = attempts[-1].recovered.whole()
+    picture, page = folder / "demo.png", folder / "demo.html"
+    text = panels_page(reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
+    replace_file(page, text.encode())
+    if not installed("matplotlib"):
+        return [page]
+    full = attempts[-1].recovered.prepared.full
+    mask = undersampling.pattern((full.shape[1], full.shape[2]), coils=len(full)).pattern
+    samples = (root_sum_of_squares(full[None])[0, 0] * mask).numpy()
+    save_figure(panels_figure(reference, panels, samples=samples), picture)
+    return [picture, page]

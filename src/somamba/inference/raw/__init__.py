@@ -1,1 +1,0 @@
-"""A user's own file, whatever wrote it, as one record: `somamba.inference.raw.opening.open_raw_scan`."""

@@ -1,0 +1,1 @@
+"""Methods that have nothing to learn."""

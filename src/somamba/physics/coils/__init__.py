@@ -1,0 +1,1 @@
+"""Coils of a receiver: their sensitivity maps, and few virtual ones in the place of many."""
