@@ -49,6 +49,8 @@ def main() -> None:
     """Check every wheel that is named; leave with 1 if one is wrong."""
     words = sys.argv[1:]
     wheels = [Path(word) for word in words if not word.startswith("-")]
+    for missing in (wheel for wheel in wheels if not wheel.is_file()):
+        raise SystemExit(f"There is no wheel {missing}.")
     wrong = {wheel: faults(wheel, with_kernels="--without-kernels" not in words) for wheel in wheels}
     for wheel, sentences in wrong.items():
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes{'' if sentences else ', as it should be'}")

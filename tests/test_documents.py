@@ -101,7 +101,7 @@ def shell_of(path):
 
 
 PROGRAMS = {"somamba", "make", "python", "python3", "pip", "ray", "torchrun", "git", "cd", "source", "auditwheel"}
-PROGRAMS |= {"huggingface-cli"}
+PROGRAMS |= {"huggingface-cli", "twine"}
 VARIABLES = {"$SLURM_ARRAY_TASK_ID": "7", "$DATA": "data"}
 WITH_SHELL = [path for path in DOCUMENTS if shell_of(path)]
 

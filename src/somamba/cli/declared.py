@@ -29,6 +29,7 @@ MODELS = (
     "lmo",
     "hifi_mamba",
 )
+WITHOUT_WEIGHTS = ("zero_filled", "cg_sense", "l1_wavelet")
 MASKS = ("equispaced", "random", "golden-radial", "uniform-radial")
 WRITERS = ("h5", "nii", "dcm", "npy", "png")
 ENGINES = ("local", "ray")

@@ -29,6 +29,13 @@ def test_options_and_their_values_are_completed():
     assert complete("cost", "hifi") == ["hifi_mamba"]
 
 
+def test_weights_are_completed_by_what_can_be_used_without_a_training():
+    usable = ["zero_filled", "cg_sense", "l1_wavelet"]
+    assert complete("evaluate", "") == usable
+    assert complete("reconstruct", "scan.h5", "--weights", "") == ["brain_raw", *usable]
+    assert complete("demo", "--weights", "br") == ["brain_raw"]
+
+
 def test_parts_of_a_command_are_completed():
     assert complete("figure", "str") == ["streams"]
     assert complete("figure", "streams", "--un") == ["--units"]

@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from somamba.cli.arguments import CommandParser
-from somamba.cli.declared import MODELS
+from somamba.cli.declared import MODELS, WEIGHTS, WITHOUT_WEIGHTS
 from somamba.cli.main import COMMANDS, parser_of
 from somamba.cli.output import say
 from somamba.cli.parsers.completion import parser
 
-# Arguments that take the name of a network, or the folder of a checkpoint.
-NAMES = {("cost", "models"): MODELS, ("evaluate", "checkpoint"): MODELS, ("reconstruct", "--weights"): MODELS}
+NAMES = {
+    ("cost", "models"): MODELS,
+    ("evaluate", "checkpoint"): WITHOUT_WEIGHTS,
+    ("reconstruct", "--weights"): (WEIGHTS, *WITHOUT_WEIGHTS),
+    ("demo", "--weights"): (WEIGHTS, *WITHOUT_WEIGHTS),
+}
+"""Arguments that take a name or the folder of a checkpoint: the names, of which untrained networks are none."""
 
 
 @dataclass(frozen=True)
