@@ -12,10 +12,10 @@ from inference.checkpoints import tiny
 from raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, InputError
 from somamba.inference import adaptation
-from somamba.inference.adaptation import Adaptation, adapt, refinement_config
+from somamba.inference.adaptation import Adaptation, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.reconstruct import reconstruct
+from somamba.inference.reconstruct import reconstruct, refinement_config
 from somamba.inference.weights.trained import open_model
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.held_out import sampled_mask
