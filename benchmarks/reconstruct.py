@@ -4,9 +4,9 @@
     python benchmarks/reconstruct.py --threads 2 --adapt               # and one slice with --adapt auto
     python benchmarks/reconstruct.py --threads 2 --adapt --volume 20   # and a volume of so many slices
 
-Every stage is given in seconds, the best of several, and as a ratio to one slice as it comes. Memory is the peak of the
-process, with torch and the program itself. Timings of a busy machine are upper bounds; ratios of one run can be
-compared.
+Every stage is given in seconds and in seconds of the processor, added over its cores, the best of several; and as a
+ratio of the latter to one slice as it comes. Seconds of a busy machine are upper bounds, those of the processor hold
+there too. Memory is the peak of the process, with torch and the program itself.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from somamba.cli.commands.demo import SAMPLE
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruct import reconstruct
+from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import recover
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained, open_weights
@@ -34,14 +36,21 @@ from somamba.raw.opening import open_raw_scan
 from somamba.raw.raw_scan import RawScan
 
 
-def best_seconds(run: Callable[[], object], repeats: int) -> float:
-    """The least time of several."""
+class Taken(NamedTuple):
+    """How long something took."""
+
+    seconds: float
+    processor: float
+
+
+def taken(run: Callable[[], object], repeats: int = 1) -> Taken:
+    """The least times of several."""
     found = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         run()
-        found.append(time.perf_counter() - began)
-    return min(found)
+        found.append(Taken(time.perf_counter() - began, time.process_time() - worked))
+    return Taken(min(one.seconds for one in found), min(one.processor for one in found))
 
 
 def peak_memory() -> str:
@@ -49,8 +58,8 @@ def peak_memory() -> str:
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
 
 
-def stages(preparation: Preparation, trained: Trained, repeats: int) -> dict[str, float]:
-    """Seconds of a plain reconstruction and of its parts."""
+def stages(preparation: Preparation, trained: Trained, repeats: int) -> dict[str, Taken]:
+    """A plain reconstruction and its parts."""
     prepared = preparation.slice(0)
     if prepared is None:
         raise SystemExit("There is no signal in the sample.")
@@ -68,17 +77,16 @@ def stages(preparation: Preparation, trained: Trained, repeats: int) -> dict[str
         "network, last step": partial(recover, Refined(trained.model), measured),
         "one slice as it comes": partial(reconstruct, preparation.scan, trained, preparation.options),
     }
-    seconds = {name: best_seconds(run, repeats) for name, run in runs.items()}
-    further = seconds["coil maps and all else before it"] + seconds["network, last step with known strengths"]
-    return {**seconds, "each further slice of a volume": further}
+    found = {name: taken(run, repeats) for name, run in runs.items()}
+    before, behind = found["coil maps and all else before it"], found["network, last step with known strengths"]
+    return {**found, "each further slice of a volume": Taken(*(a + b for a, b in zip(before, behind, strict=True)))}
 
 
-def adapted(name: str, scan: RawScan, trained: Trained, options: RecoveryOptions) -> dict[str, float]:
-    """Seconds of a reconstruction with ``--adapt auto``, all of it."""
-    began = time.perf_counter()
-    made = reconstruct(scan, trained, options, adaptation=Adaptation())
-    steps = made.provenance["adaptation"]["steps_done"]
-    return {f"{name}, --adapt auto, {steps} steps": time.perf_counter() - began}
+def adapted(name: str, scan: RawScan, trained: Trained, options: RecoveryOptions) -> dict[str, Taken]:
+    """A reconstruction with ``--adapt auto``, all of it."""
+    made: list[Reconstruction] = []
+    times = taken(lambda: made.append(reconstruct(scan, trained, options, adaptation=Adaptation())))
+    return {f"{name}, --adapt auto, {made[0].provenance['adaptation']['steps_done']} steps": times}
 
 
 def main() -> None:
@@ -97,15 +105,15 @@ def main() -> None:
     recovery = RecoveryOptions(undersampling=Undersampling(acceleration=options.acceleration))
     scan = open_raw_scan(SAMPLE)
     print(f"{trained.name} ({options.weights}), x{options.acceleration:g}, {options.threads} threads")
-    seconds = stages(Preparation(scan, trained, recovery), trained, options.repeats)
-    plain, memory = seconds["one slice as it comes"], peak_memory()
+    found = stages(Preparation(scan, trained, recovery), trained, options.repeats)
+    plain = found["one slice as it comes"].processor
 
-    def tell(found: dict[str, float]) -> None:
-        for name, one in found.items():
-            print(f"{name:<44} {one:8.3f} s {one / plain:7.2f} x one slice", flush=True)
+    def tell(found: dict[str, Taken]) -> None:
+        for name, (seconds, processor) in found.items():
+            print(f"{name:<42} {seconds:8.3f} s {processor:8.3f} s {processor / plain:7.2f} x one slice", flush=True)
 
-    tell(seconds)
-    print(f"peak memory of these {memory}", flush=True)
+    tell(found)
+    print(f"peak memory of these {peak_memory()}", flush=True)
     if options.adapt:
         tell(adapted("one slice", scan, trained, recovery))
     if options.volume:

@@ -19,7 +19,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -142,7 +142,7 @@ class Way:
         return f"{self.processes} x {self.threads}"
 
 
-def bound_to(cores: range) -> dict[str, str]:
+def bound_to(cores: Sequence[int]) -> dict[str, str]:
     """The environment in which OpenMP binds one thread to each of these cores; some machines pack threads onto one."""
     return {"OMP_PROC_BIND": "true", "OMP_PLACES": ",".join(f"{{{core}}}" for core in cores)}
 
@@ -153,7 +153,9 @@ class Team:
     def __init__(self, python: str, task: str, way: Way) -> None:
         command = [python, __file__, "--work", str(way.slices_each(task)), "--task", task, "--ways", f"1x{way.threads}"]
         shared = os.environ | {"OMP_NUM_THREADS": str(way.threads)}
-        cores = [range(rank * way.threads, (rank + 1) * way.threads) for rank in range(way.processes)]
+        cores = sorted(os.sched_getaffinity(0))
+        if len(cores) < way.processes * way.threads:
+            raise SystemExit(f"{way} threads need as many cores, and this process may use {len(cores)}.")
         if way.processes > 1:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -162,7 +164,7 @@ class Team:
         self.processes = [
             subprocess.Popen(
                 command,
-                env=shared | {"RANK": str(rank)} | bound_to(cores[rank]),
+                env=shared | {"RANK": str(rank)} | bound_to(cores[rank * way.threads : (rank + 1) * way.threads]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -259,6 +259,32 @@ def nifti_one_slice(folder: Path) -> Path:
     return write_nifti(folder / "slice.nii.gz", (16384, 16384), np.uint8, 1 << 28)
 
 
+def nifti_few_voxels(folder: Path) -> Path:
+    """A stack of empty slices with one voxel each, as large as one reading may be: its k-space is twice as large."""
+    path, header = folder / "voxels.nii", nibabel.Nifti1Header()
+    header.set_data_shape((4096, 8191, 3))
+    header.set_data_dtype(np.float32)
+    header["vox_offset"] = 352
+    with path.open("wb") as file:
+        file.write(header.binaryblock + bytes(4))
+        for number in range(3):
+            file.seek(352 + 4 * (4096 * 8191 * number + 4096 * 4000 + 2000))
+            file.write(struct.pack("<f", 1))
+        file.truncate(352 + 4 * 4096 * 8191 * 3)
+    return path
+
+
+def npy_few_samples(folder: Path) -> Path:
+    """Half-precision pairs of a few samples: as k-space they are twice as large."""
+    path, header = folder / "samples.npy", npy_header((16, 2048, 1023, 2), "<f2")
+    with path.open("wb") as file:
+        file.write(header)
+        file.seek(len(header) + 4 * (2048 * 1023 * 8 + 1023 * 1024 + 511))
+        file.write(np.ones(2, "<f2").tobytes())
+        file.truncate(len(header) + 4 * 16 * 2048 * 1023)
+    return path
+
+
 def dicom_deflated(folder: Path) -> Path:
     """An image without compression of its own in a file that is compressed as a whole, to a thousandth."""
     path = folder / "deflated.dcm"
@@ -287,6 +313,8 @@ BOMBS: dict[str, Callable[[Path], Path]] = {
             nifti_late_voxels,
             nifti_gap,
             nifti_one_slice,
+            nifti_few_voxels,
+            npy_few_samples,
             dicom_deflated,
         ),
     )

@@ -99,4 +99,28 @@ MISTAKES = (
         "spread([fmean(getattr(one, name) for one in case) for case in cases for _ in range(case[0].slices)])",
         "report/tables/test_leakage.py results/test_leakage.py",
     ),
+    Mistake(
+        "a difference has the other sign",
+        "getattr(record, metric) - theirs[record.case]",
+        "theirs[record.case] - getattr(record, metric)",
+        "report/test_statistics.py",
+    ),
+    Mistake(
+        "many comparisons count as one",
+        "(len(p) - rank) * p[place]",
+        "p[place]",
+        "report/test_statistics.py",
+    ),
+    Mistake(
+        "the interval is one of 90 %",
+        "tail = 50 * (1 - CONFIDENCE)",
+        "tail = 100 * (1 - CONFIDENCE)",
+        "report/test_statistics.py",
+    ),
+    Mistake(
+        "an FFT costs twice as much",
+        "x.numel() * 2.5 * math.log2(points)",
+        "x.numel() * 5 * math.log2(points)",
+        "evaluation/test_cost.py",
+    ),
 )

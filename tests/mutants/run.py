@@ -23,7 +23,7 @@ TESTS = Path(__file__).parents[1]
 PROJECT = TESTS.parent
 sys.path.insert(0, str(TESTS))
 
-from mutants import compared, evaluation, physics, scan, scans, so_mamba, training  # noqa: E402
+from mutants import compared, evaluation, native, physics, scan, scans, so_mamba, training  # noqa: E402
 from mutants.mistake import Mistake  # noqa: E402
 
 TOPICS = {
@@ -34,6 +34,7 @@ TOPICS = {
     "training": training.MISTAKES,
     "evaluation": evaluation.MISTAKES,
     "scans": scans.MISTAKES,
+    "native": native.MISTAKES,
 }
 PASSED, FAILED = 0, 1  # exit codes of pytest; any other one means that the tests did not run
 

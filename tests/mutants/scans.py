@@ -84,4 +84,98 @@ MISTAKES = (
         "        return stem(path)\n    match",
         FOLDER,
     ),
+    Mistake(
+        "the samples that decide an adaptation are learned from",
+        "        y, A = one.y, one.A\n        height, rows = y.shape[-2]",
+        "        from somamba.physics.held_out import with_mask\n        y, A = one.y + one.hidden, with_mask(\n"
+        "            one.A, sampled_mask(one.A) | sampled_mask(one.hidden_operator)\n"
+        "        )\n"
+        "        height, rows = y.shape[-2]",
+        ADAPT,
+    ),
+    Mistake(
+        "an adaptation keeps the weights of its last step",
+        "for name, value in self.average.module.state_dict().items()}",
+        "for name, value in self.network.state_dict().items()}",
+        ADAPT,
+    ),
+    Mistake(
+        "an adaptation ends one look later",
+        "without_gain >= self.settings.patience",
+        "without_gain > self.settings.patience",
+        ADAPT,
+    ),
+    Mistake(
+        "a network is adapted in another phase than it is used in",
+        "y = y * strengths.turn\n",
+        "y = y + 0\n",
+        ADAPT,
+    ),
+    Mistake("the network's image is not turned back", "return image / turn", "return image", "models/test_refined.py"),
+    Mistake(
+        "the slightest gain changes the strengths",
+        "residuals[0] * (1 - self.config.margin)",
+        "residuals[0]",
+        "models/test_refined.py",
+    ),
+    Mistake(
+        "the usual strengths are never left",
+        "best = self._clearly_better([best, *others])",
+        "self._clearly_better([best, *others])",
+        "models/test_refined.py",
+    ),
+    Mistake(
+        "the threshold ignores the length of a step",
+        "shrink(descended, sparsity * step, shift",
+        "shrink(descended, sparsity, shift",
+        "physics/test_sparse.py",
+    ),
+    Mistake(
+        "the pull to the prior image is left out",
+        "right = right + weight * prior",
+        "right = right + 0 * weight * prior",
+        "physics/test_sparse.py",
+    ),
+    Mistake(
+        "the coarse part of an image is made sparse too",
+        "coarse if levels == 1 else _shrunk(",
+        "small[..., : half[0], : half[1]] if levels == 1 else _shrunk(",
+        "physics/test_wavelet.py",
+    ),
+    Mistake(
+        "the worst strength of l1_wavelet is taken",
+        "best = residuals.argmin(dim=0)",
+        "best = residuals.argmax(dim=0)",
+        "models/test_l1_wavelet.py",
+    ),
+    Mistake(
+        "whitening is not undone by the noise power",
+        "np.sqrt(power.mean()) * np.linalg.inv(np.linalg.cholesky(covariance))",
+        "np.linalg.inv(np.linalg.cholesky(covariance))",
+        "inference/raw/test_noise.py",
+    ),
+    Mistake(
+        "images keep the scale of training",
+        "A.to(device)).cpu())) * scale",
+        "A.to(device)).cpu()))",
+        "inference/test_recovery.py",
+    ),
+    Mistake(
+        "right is left",
+        "LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0])",
+        "LPS_TO_RAS = np.diag([1.0, -1.0, 1.0])",
+        "inference/raw/test_geometry.py",
+    ),
+    Mistake(
+        "slices stay in the order in which they were acquired",
+        'order = np.argsort(along, kind="stable")',
+        "order = np.arange(len(along))",
+        "inference/raw/test_stack.py",
+    ),
+    Mistake(
+        "slices of other directions get the place of the first",
+        "if not np.allclose(directions, directions[0], atol=TOLERANCE):",
+        "if False:",
+        "inference/raw/test_mrd.py -k no_stack",
+    ),
 )

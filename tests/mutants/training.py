@@ -120,4 +120,47 @@ MISTAKES = (
         "values = asdict(progress)",
         "training/run/test_anneal.py",
     ),
+    Mistake("gradients of the step before are kept", "optimiser.zero_grad(set_to_none=True)", "pass", STEP),
+    Mistake(
+        "layers always run in bfloat16",
+        "torch.bfloat16, enabled=recipe.bf16)",
+        "torch.bfloat16, enabled=True)",
+        STEP,
+    ),
+    Mistake(
+        "no parameter decays",
+        '{"params": others, "weight_decay": config.weight_decay}',
+        '{"params": others, "weight_decay": 0.0}',
+        STEP,
+    ),
+    Mistake(
+        "the loss of an epoch is that of its last step",
+        "progress.loss_sum + result.loss, progress.loss_steps + 1",
+        "result.loss, progress.loss_steps + 1",
+        f"{STEP} training/test_loop.py -k 'loss or journal or count'",
+    ),
+    Mistake(
+        "gradients of processes are averaged",
+        "gradient.copy_(part.view_as(gradient))",
+        "gradient.copy_(part.view_as(gradient) / self.size)",
+        "runtime/test_processes.py",
+    ),
+    Mistake(
+        "every epoch has the same order",
+        'seed_of("order", seed, epoch)',
+        'seed_of("order", seed, 0)',
+        "data/test_order.py",
+    ),
+    Mistake(
+        "every epoch has the same masks",
+        "Draw(self.config.seed, self.epoch, case.id",
+        "Draw(self.config.seed, 0, case.id",
+        "data/test_slices.py",
+    ),
+    Mistake(
+        "the average of a device forgets how many steps were added",
+        "(1 - self.decay) / (1 - self.decay**self._added), 0.0)",
+        "1 - self.decay + 0 * self._added, 0.0)",
+        "training/test_average.py training/test_steps.py",
+    ),
 )

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from somamba.errors import ConfigError
-from somamba.runtime.launch import cores, launch, processes_for
+from somamba.runtime.launch import cores, launch, processes_for, share_of_cores
 
 SAY = """
 import os
@@ -22,6 +22,31 @@ def test_each_process_knows_its_number_and_has_one_thread(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert launch([sys.executable, "-c", SAY], 3) == 0
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {f"{rank}-of-3": "1" for rank in range(3)}
+
+
+@pytest.mark.parametrize(
+    ("available", "processes", "shares"),
+    [
+        ([0, 1], 2, [[0], [1]]),
+        ([2, 3, 5, 7, 8], 2, [[2, 3], [5, 7, 8]]),
+        ([4], 2, [[4], [4]]),
+        ([0, 1, 2], 3, [[0], [1], [2]]),
+        ([0, 1, 2], 1, [[0, 1, 2]]),
+    ],
+)
+def test_processes_share_the_cores(available, processes, shares):
+    assert [share_of_cores(available, rank, processes) for rank in range(processes)] == shares
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds processes to cores")
+def test_each_process_keeps_to_its_cores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = "import os, pathlib; pathlib.Path(os.environ['RANK']).write_text(repr(sorted(os.sched_getaffinity(0))))"
+    assert launch([sys.executable, "-c", code], 2) == 0
+    ours = sorted(os.sched_getaffinity(0))
+    assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == [
+        repr(share_of_cores(ours, rank, 2)) for rank in range(2)
+    ]
 
 
 @pytest.mark.parametrize("end", ["sys.exit(2)", "os.kill(os.getpid(), 9)"])

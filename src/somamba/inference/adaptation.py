@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -224,7 +224,7 @@ class _Run:
     @torch.no_grad()
     def _look(self, steps: int, seconds_left: float) -> float:
         """The residual of what is never shown, mean over the slices, in the image behind the last step."""
-        method = SoftSense(self.average.module.eval())
+        method = SoftSense(cast("Reconstructor", self.average.module.eval()))
         refined = Refined(method)
         found = []
         for one in self.slices:

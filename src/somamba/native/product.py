@@ -13,11 +13,17 @@ def packed(*weights: Tensor, half: bool = False) -> Tensor:
     ``(width / 16, inner, 16)`` in float32; with ``half`` ``(width / 16, inner / 2, 16, 2)`` in bfloat16, each weight
     with a zero column behind it if ``inner`` is odd.
     """
-    lanes, together = constants().lanes, 2 if half else 1
-    even = [F.pad(weight, (0, -weight.shape[1] % together)) for weight in weights]
-    whole = torch.cat(even, dim=1).to(torch.bfloat16 if half else torch.float32)
-    full = F.pad(whole, (0, 0, 0, -whole.shape[0] % lanes))
-    return full.view(-1, lanes, full.shape[1] // together, together).transpose(1, 2).contiguous()
+    lanes, together, rows = constants().lanes, 2 if half else 1, weights[0].shape[0]
+    widths = [-(-weight.shape[1] // together) for weight in weights]
+    kind, panels = torch.bfloat16 if half else torch.float32, rows // lanes
+    packed = torch.zeros(-(-rows // lanes), sum(widths), lanes, together, dtype=kind)
+    for weight, part in zip(weights, packed.transpose(1, 2).split(widths, dim=2), strict=True):
+        even = F.pad(weight, (0, 1)) if weight.shape[1] % together else weight
+        columns = even.unflatten(1, (-1, together))
+        part[:panels] = columns[: panels * lanes].unflatten(0, (panels, lanes))
+        if rows % lanes:
+            part[panels, : rows % lanes] = columns[panels * lanes :]
+    return packed
 
 
 def halves_pay() -> bool:

@@ -31,6 +31,21 @@ def route(features: Tensor, weights: RouteWeights, *, half: bool = False) -> tup
     return carrier, evidence
 
 
+def bordered(images: int, height: int, width: int, channels: int) -> Tensor:
+    """Images with a border of zeros, one pixel wide, for the filter's way back; what is inside is not set.
+
+    Args:
+        images: How many.
+        height: Rows inside the border.
+        width: Columns inside the border.
+        channels: Numbers of a pixel.
+    """
+    grid = torch.empty(images, height + 2, width + 2, channels)
+    for edge in (grid[:, 0], grid[:, -1], grid[:, :, 0], grid[:, :, -1]):
+        edge.zero_()
+    return grid
+
+
 def route_backward(
     dout: Tensor, dcarrier: Tensor, devidence: Tensor, features: Tensor, weights: RouteWeights
 ) -> tuple[Tensor, list[Tensor]]:
@@ -47,7 +62,7 @@ def route_backward(
     height, width, channels = features.shape[1:]
     d, pool = weights.carrier[0].shape
     scratch, sums = torch.empty(workers(), held.sizes.backward), torch.zeros(workers(), held.sizes.sums)
-    filtered, dfeatures = torch.zeros(height + 2, width + 2, channels), torch.empty(features.shape)
+    filtered, dfeatures = bordered(1, height, width, channels), torch.empty(features.shape)
     linear = [packed(weight.t()) for weight, _ in (weights.carrier, weights.evidence)]
     gradient = RouteGradient(sums=pointer(sums), dfiltered=pointer(filtered), dlow=held.call.low)
     gradient.carrier_weight, gradient.evidence_weight = map(address, linear)

@@ -14,7 +14,7 @@ from torch.autograd.function import once_differentiable
 
 from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
-from somamba.native.route import route, route_backward
+from somamba.native.route import bordered, route, route_backward
 from somamba.native.stream import Block
 from somamba.native.structures import ScanGradient, StreamGradient, StreamSizes, Strided, address, doubles, pointer
 from somamba.native.weights import RouteWeights, StreamWeights, fold, leaves, with_leaves
@@ -108,8 +108,7 @@ class _Adjoint:
         self.dreadout = torch.empty(rows, sizes.inner)
         self.dprojected = torch.empty(rows, sizes.pitch)
         self.dcontent, self.devidence = (torch.empty(images, *size, sizes.width) for _ in range(2))
-        padded = (size[0] + 2) * (size[1] + 2) * sizes.width if weights.outlet else 0
-        self.dfiltered = torch.zeros(images, padded)
+        self.dfiltered = bordered(images if weights.outlet else 0, *size, sizes.width)
         self.dB, self.dC = torch.empty(rows, sizes.wide), torch.empty(rows, sizes.wide)
         self.steps = [torch.empty(rows, sizes.heads) for _ in range(3)]
         self.dangle = torch.empty(rows, sizes.heads * sizes.angles)

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from somamba.errors import DataError
+from somamba.files.limits import READ_BYTES
 from somamba.files.reading import BLOCK_BYTES, ArrayInfo, Volume, read
 from somamba.physics.fourier import crop_kspace
 from somamba.raw.layout import AXES, Arrangement, Choices, find_arrangement, find_axes, maps_axes
@@ -24,6 +25,22 @@ from somamba.raw.sampling import find_sampling
 MASK_NOTE = "The mask that came with it was applied."
 LARGEST = 8192
 """The most rows or columns of k-space that are believed."""
+
+
+def check_slice(path: Path, coils: int, height: int, width: int) -> None:
+    """Refuse slices of k-space that are larger than one reading may be, whatever few bytes the file has for them.
+
+    Args:
+        path: The file, for the message.
+        coils: Coils of a slice.
+        height: Rows of a slice.
+        width: Columns of a slice.
+    """
+    if 8 * coils * height * width > READ_BYTES:
+        raise DataError(
+            f"{path}: its slices of {coils} x {height} x {width} samples (coils, rows, columns) are more than "
+            f"{READ_BYTES >> 20} MiB of k-space each, which is not read."
+        )
 
 
 class Buffered:
@@ -73,6 +90,7 @@ class StoredArray:
                 f"{self.path}: {self.name!r} has slices of {full[2]} x {full[3]}; 2 x 2 to {LARGEST} x {LARGEST} are "
                 "read, of at least one coil."
             )
+        check_slice(self.path, *full[1:])
         lazy = axes[0] == "slices"
         reading = partial(_read_axes, self, tuple(axes), lazy)
         # If slices are not the first axis, the whole array has to be read for each of them.

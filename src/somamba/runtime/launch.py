@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import FrameType
 from typing import IO
 
@@ -25,6 +26,21 @@ _PARENT_DEATH_SIGNAL = 1  # name of prctl() in <sys/prctl.h>
 def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def share_of_cores(available: Sequence[int], rank: int, processes: int) -> Sequence[int]:
+    """The cores for one of several processes, none of them for two; all for each where there are too few.
+
+    The scheduler of some virtual machines packs processes that may run anywhere onto one core and leaves others idle.
+
+    Args:
+        available: The cores that the processes may use in all.
+        rank: Number of the process.
+        processes: How many there are.
+    """
+    if len(available) < processes:
+        return available
+    return available[len(available) * rank // processes : len(available) * (rank + 1) // processes]
 
 
 def processes_for(asked: str, batch_size: int) -> int:
@@ -46,8 +62,9 @@ def launch(
 ) -> int:
     """Run a command in several processes; the first one prints, the others are silent unless they fail.
 
-    SIGINT and SIGTERM are passed on to all of them. If one fails or is killed, the others are killed: they could only
-    wait for it, and what they write is safe at any moment. If this process is killed, they get SIGTERM.
+    Each has cores of its own. SIGINT and SIGTERM are passed on to all. If one fails or is killed, the others are
+    killed: they could only wait for it, and what they write is safe at any moment. If this process is killed, they get
+    SIGTERM.
 
     Args:
         command: Program and arguments, the same for all.
@@ -66,14 +83,20 @@ def launch(
         stack.enter_context(_forwarding(running))
         for rank, error in enumerate(errors):
             own = os.environ | settings | {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-            running.append(_start(command, own, error, silent=silent or rank > 0))
+            settle = partial(_settle, rank, processes) if platform.system() == "Linux" else None
+            running.append(_start(command, own, error, silent=silent or rank > 0, settle=settle))
         ended, code = _wait(running)
         _print_failure(ended, code, errors)
     return 128 - code if code < 0 else code
 
 
 def _start(
-    command: Sequence[str], environment: dict[str, str], error: IO[bytes] | None, *, silent: bool
+    command: Sequence[str],
+    environment: dict[str, str],
+    error: IO[bytes] | None,
+    *,
+    silent: bool,
+    settle: Callable[[], None] | None,
 ) -> subprocess.Popen[bytes]:
     # A session of its own: Ctrl-C then reaches the process once, passed on, and not a second time from the terminal.
     return subprocess.Popen(
@@ -82,12 +105,14 @@ def _start(
         stdout=subprocess.DEVNULL if silent else None,
         stderr=error,
         start_new_session=True,
-        preexec_fn=_end_with_parent if platform.system() == "Linux" else None,
+        preexec_fn=settle,
     )
 
 
-def _end_with_parent() -> None:
+def _settle(rank: int, processes: int) -> None:
+    """In a new process: end with its parent, and keep to its cores."""
     _libc.prctl(_PARENT_DEATH_SIGNAL, int(signal.SIGTERM))
+    os.sched_setaffinity(0, share_of_cores(sorted(os.sched_getaffinity(0)), rank, processes))
 
 
 _libc = ctypes.CDLL(None)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, Volume, inspect, read
 from somamba.physics.fourier import fft2c
-from somamba.raw.arrays import Buffered
+from somamba.raw.arrays import Buffered, check_slice
 from somamba.raw.raw_scan import RawScan
 
 NOTE = (
@@ -25,6 +25,7 @@ def open_nifti(path: Path) -> RawScan:
     if len(shape) not in (2, 3, 4) or min(shape[-2:]) < 2:
         raise DataError(f"{path}: an image (x, y), (x, y, z) or (x, y, z, time) is read, not {shape[::-1]}.")
     height, width = shape[-2:]
+    check_slice(path, 1, height, width)
     stack = shape[-3] if len(shape) > 2 else 1
     volumes = shape[0] if len(shape) == 4 else 1
 
