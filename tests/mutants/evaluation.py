@@ -121,6 +121,6 @@ MISTAKES = (
         "an FFT costs twice as much",
         "x.numel() * 2.5 * math.log2(points)",
         "x.numel() * 5 * math.log2(points)",
-        "evaluation/test_cost.py",
+        "evaluation/cost/test_counted.py",
     ),
 )

@@ -146,13 +146,13 @@ MISTAKES = (
         "the worst strength of l1_wavelet is taken",
         "best = residuals.argmin(dim=0)",
         "best = residuals.argmax(dim=0)",
-        "models/test_l1_wavelet.py",
+        "models/classical/test_l1_wavelet.py",
     ),
     Mistake(
         "whitening is not undone by the noise power",
         "np.sqrt(power.mean()) * np.linalg.inv(np.linalg.cholesky(covariance))",
         "np.linalg.inv(np.linalg.cholesky(covariance))",
-        "inference/raw/test_noise.py",
+        "raw/test_noise.py",
     ),
     Mistake(
         "images keep the scale of training",
@@ -164,18 +164,18 @@ MISTAKES = (
         "right is left",
         "LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0])",
         "LPS_TO_RAS = np.diag([1.0, -1.0, 1.0])",
-        "inference/raw/test_geometry.py",
+        "raw/test_geometry.py",
     ),
     Mistake(
         "slices stay in the order in which they were acquired",
         'order = np.argsort(along, kind="stable")',
         "order = np.arange(len(along))",
-        "inference/raw/test_stack.py",
+        "raw/test_stack.py",
     ),
     Mistake(
         "slices of other directions get the place of the first",
         "if not np.allclose(directions, directions[0], atol=TOLERANCE):",
         "if False:",
-        "inference/raw/test_mrd.py -k no_stack",
+        "raw/formats/test_mrd.py -k no_stack",
     ),
 )

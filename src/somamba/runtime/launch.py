@@ -115,7 +115,7 @@ def _settle(rank: int, processes: int) -> None:
     os.sched_setaffinity(0, share_of_cores(sorted(os.sched_getaffinity(0)), rank, processes))
 
 
-_libc = ctypes.CDLL(None)
+_libc = ctypes.CDLL(None if sys.platform != "win32" else "msvcrt")
 
 
 def _wait(running: Sequence[subprocess.Popen[bytes]]) -> tuple[int, int]:
