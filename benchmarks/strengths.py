@@ -13,6 +13,8 @@ count as 1 dB.
 
 import argparse
 import csv
+import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -108,10 +110,12 @@ def main() -> None:
     network = open_weights(options.weights).model.eval()
     found: list[dict[Choice, Scores]] = []
     rows: list[dict[str, object]] = []
+    words = ("data/heads" if word == str(options.heads) else word for word in sys.argv[1:])
+    made_by = {"command": shlex.join(["python", "benchmarks/strengths.py", *words])}
     for sample in scans(options.heads, options.scans):
         found.append(scored(sample, network))
         name = {"scan": f"{sample.case_id} {sample.slice}", "lines": int(sample.mask.sum())}
-        rows += [{**name, **choice._asdict(), **one._asdict()} for choice, one in found[-1].items()]
+        rows += [{**name, **choice._asdict(), **one._asdict(), **made_by} for choice, one in found[-1].items()]
         best = max(found[-1], key=lambda choice: found[-1][choice].psnr)
         print(*name.values(), "best PSNR:", *best, f"{found[-1][best].psnr:.2f}", flush=True)
     if options.csv is not None:

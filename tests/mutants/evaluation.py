@@ -20,7 +20,7 @@ MISTAKES = (
     ),
     Mistake(
         "the data range of SSIM is one",
-        "win_size=WINDOW, data_range=float(target.max())",
+        "win_size=WINDOW, data_range=peak",
         "win_size=WINDOW, data_range=1.0",
         METRICS,
     ),

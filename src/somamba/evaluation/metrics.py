@@ -9,8 +9,10 @@ import math
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+
+# The functions are named where they are called: scikit-image then loads them, and 60 MB of SciPy, at the first call.
+import skimage.metrics
 from numpy.typing import NDArray
-from skimage.metrics import mean_squared_error, structural_similarity
 from torch import Tensor
 
 from somamba.errors import InputError
@@ -53,15 +55,15 @@ def score(prediction: object, target: object) -> Scores:
 
 def _psnr(prediction: Pixels, target: Pixels) -> float:
     # Not skimage's own psnr: for equal images it divides by zero, with a warning, although infinity is meant.
-    error = float(mean_squared_error(target, prediction))
+    error = float(skimage.metrics.mean_squared_error(target, prediction))
     return math.inf if error == 0 else 10 * math.log10(float(target.max()) ** 2 / error)
 
 
 def _ssim(prediction: Pixels, target: Pixels) -> float:
     if min(target.shape) < WINDOW:
         raise InputError(f"SSIM needs at least {WINDOW} x {WINDOW} pixels, the slice has {_size(target)}.")
-    similarity = structural_similarity(target, prediction, win_size=WINDOW, data_range=float(target.max()))  # type: ignore[no-untyped-call]
-    return float(similarity)
+    peak = float(target.max())
+    return float(skimage.metrics.structural_similarity(target, prediction, win_size=WINDOW, data_range=peak))  # type: ignore[no-untyped-call]
 
 
 def _nmse(prediction: Pixels, target: Pixels) -> float:

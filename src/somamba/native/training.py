@@ -105,7 +105,8 @@ class _Adjoint:
         needed = StreamSizes()
         library().somamba_stream_sizes(ctypes.byref(block.call), ctypes.byref(needed))
         self.sums, self.scratch = torch.zeros(workers(), needed.sums), torch.empty(workers(), needed.backward)
-        self.dreadout = torch.empty(rows, sizes.inner)
+        # The scan reads the gradient of a token's read-out once and writes the read-out, made again, in its place.
+        self.dreadout = block.readout
         self.dprojected = torch.empty(rows, sizes.pitch)
         self.dcontent, self.devidence = (torch.empty(images, *size, sizes.width) for _ in range(2))
         self.dfiltered = bordered(images if weights.outlet else 0, *size, sizes.width)

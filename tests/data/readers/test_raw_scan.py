@@ -14,7 +14,7 @@ from somamba.data.prepare import prepare
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, DataError
-from somamba.physics.coils import root_sum_of_squares
+from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import fft2c, ifft2c
 
 READER = DATASETS["folder"]

@@ -190,7 +190,7 @@ struct StreamGradient {
     const void* project_weight;               // columns to width
     const void *modulation_weight, *modulate_weight;  // hidden_size to (4 vectors n), and back
     const void* reduce_weight;                // hidden_size to width
-    float *dreadout, *readout;                // tokens inner
+    float *dreadout, *readout;                // tokens inner; may be the same, see scan_adjoint.h
     float* dfiltered;                         // batch (height + 2) (width + 2) width, zero at the borders
     float* dprojected;                        // tokens pitch
     const float *dB, *dC;                     // tokens (vectors n)

@@ -5,7 +5,8 @@
 
 namespace SOMAMBA_ISA {
 
-// Through gate and contraction: dy, dz, and the gradients of mimo_z and mimo_o.
+// Through gate and contraction: dy, dz, and the gradients of mimo_z and mimo_o. The read-out, made again, is written after
+// its gradient is read, and nothing reads that again: both may lie in the same place.
 template <int RC>
 INLINE void gate_backward(const Scan& a, const ScanGradient& d, const Block& block, const BackwardTile& w, Backward& m,
                           int64_t start) {
