@@ -45,3 +45,11 @@ def test_slices_do_not_meet(rng):
     both = sparse_image(y, A, torch.tensor([0.1, 0.0])[:, None, None, None], iterations=8)
     alone = sparse_image(y[:1], encoding(equispaced(32, 2).tensor(), MAPS[:1]), 0.1, iterations=8)
     torch.testing.assert_close(both[:1], alone)
+
+
+def test_louder_maps_with_a_stronger_sparsity_are_the_same_problem(rng):
+    # 1/2 |5 A x - 5 y|^2 + 25 lambda |W x| is 25 times the cost, with steps of a 25th of the length.
+    y, start = A(complex_normal((2, 1, 32, 32), rng, torch.complex64)), torch.zeros(2, 1, 32, 32, dtype=torch.complex64)
+    loud = encoding(equispaced(32, 2).tensor(), 5 * MAPS)
+    stronger = sparse_image(5 * y, loud, 25 * 0.1, start=start, iterations=10)
+    torch.testing.assert_close(stronger, sparse_image(y, A, 0.1, start=start, iterations=10), atol=1e-4, rtol=1e-3)

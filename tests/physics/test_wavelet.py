@@ -34,6 +34,11 @@ def test_without_a_threshold_nothing_changes(shape, rng):
     torch.testing.assert_close(shrink(images, 0.0, shift=(3, 7)), images)
 
 
+def test_no_threshold_takes_the_brightness_of_an_image():
+    flat = torch.ones(1, 1, 32, 48, dtype=torch.complex128)  # Details of a constant are zero: all of it is coarse.
+    torch.testing.assert_close(shrink(flat, 100.0), flat)
+
+
 def test_smooth_waves_survive_and_noise_is_removed(rng):
     y, x = torch.meshgrid(*(torch.linspace(0, 6.28, 64, dtype=torch.float64) for _ in range(2)), indexing="ij")
     clean = (torch.sin(y) * torch.cos(x) + 0j)[None, None]

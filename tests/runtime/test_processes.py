@@ -57,3 +57,10 @@ def test_under_nccl_the_gpu_is_chosen_before_the_processes_join(monkeypatch):
     with joined("cuda") as world:
         assert world == World(1, 2, gpu)
     assert calls == [("current", gpu), ("nccl", gpu)]
+
+
+@pytest.mark.parametrize(("variable", "text"), [("RANK", "first"), ("RANK", "-1"), ("WORLD_SIZE", "0"), ("RANK", "")])
+def test_an_environment_that_torchrun_did_not_make_is_refused(monkeypatch, variable, text):
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(ConfigError, match=f"{variable} is '{text}'"):
+        announced_rank(), announced_size()

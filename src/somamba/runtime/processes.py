@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, distributed, nn
 from typing_extensions import override
 
+from somamba.errors import ConfigError
 from somamba.runtime.device import find_device
 
 
@@ -102,9 +103,20 @@ def joined(device: str = "auto") -> Iterator[World]:
 
 def announced_rank() -> int:
     """The rank ``torchrun`` gave this process, known before the processes have joined; 0 alone."""
-    return int(os.environ.get("RANK", "0"))
+    return _announced("RANK", 0)
 
 
 def announced_size() -> int:
     """How many processes ``torchrun`` started; 1 alone."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    return _announced("WORLD_SIZE", 1)
+
+
+def _announced(variable: str, least: int) -> int:
+    """A number that ``torchrun`` puts into the environment; without it, the least one."""
+    text = os.environ.get(variable, str(least))
+    if not text.isdecimal() or int(text) < least:
+        raise ConfigError(
+            f"The environment variable {variable} is {text!r}, where torchrun puts a whole number from {least} on. "
+            "Unset it, or start the processes by torchrun or --processes."
+        )
+    return int(text)
