@@ -1,4 +1,4 @@
-"""The usual strengths of the last step, from simulated scans: no real scan has a say in them.
+"""Which strengths of the last step are best on simulated scans.
 
     python benchmarks/strengths.py data/heads                  # table
     python benchmarks/strengths.py data/heads --csv rows.csv   # and rows
