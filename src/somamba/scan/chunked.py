@@ -134,9 +134,8 @@ def _compiled_block() -> Callable[[_Block, Tensor | None, bool], tuple[Tensor, T
     return torch.compile(_run_block)
 
 
-def _decays(
-    upto: Float64[Tensor, "*axes i"], since: Float64[Tensor, "*axes i"], *, strict: bool = False
-) -> Float64[Tensor, "*axes i i"]:
+# The backend `compiled` traces this function, and shapes in its signature cannot be checked there.
+def _decays(upto: Tensor, since: Tensor, *, strict: bool = False) -> Tensor:
     """``exp(upto[i] - since[j])`` for ``j <= i`` (``j < i`` if strict), zero elsewhere."""
     size = upto.shape[-1]
     allowed = torch.ones(size, size, dtype=torch.bool, device=upto.device).tril(-1 if strict else 0)
