@@ -7,6 +7,7 @@ measurement of a case, or another method under the same label, is refused before
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -83,9 +84,8 @@ class GalleryWriter:
         self.trained = trained
         self.label = request.label or trained.name
         self.cases: list[_Kept] = []
-        for case in dataset.cases[: request.cases]:
-            start = self.cases[-1].indices.stop if self.cases else 0
-            self.cases.append(_measured(dataset, case, range(start, start + len(case.slices))))
+        for case, indices in islice(dataset.by_case(), request.cases):
+            self.cases.append(_measured(dataset, case, indices))
             self._check(self.cases[-1])
         self.scores = torch.zeros(self.cases[-1].indices.stop, len(Scores._fields), dtype=torch.float64)
 

@@ -1,6 +1,7 @@
 """``somamba demo``: the bundled real scan, undersampled and reconstructed; a table, a picture, a page."""
 
 import logging
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +9,9 @@ import numpy as np
 from rich.table import Table
 
 from somamba.cli.output import make_console
-from somamba.cli.parsers.demo import parser
 from somamba.durable import replace_file
 from somamba.errors import InputError
-from somamba.evaluation.metrics import Scores, score
+from somamba.evaluation.metrics import score
 from somamba.extras import installed
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import RecoveryOptions
@@ -32,9 +32,8 @@ ORIGIN = (
 )
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Undersample and reconstruct the sample, print the table, draw the picture and the page."""
-    options = parser().parse_args(arguments)
     use_threads(options.threads)
     undersampling = Undersampling(acceleration=options.acceleration)
     # All are opened before the first is used: weights that are not there are refused at once.
@@ -55,14 +54,10 @@ def main(arguments: list[str]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Attempt:
-    """What one method made of the sample."""
+class Attempt(Panel):
+    """What one method made of the sample; its seconds include those of adapting to the scan."""
 
-    method: str
     recovered: RecoveredSlice
-    scores: Scores
-    seconds: float
-    """How long the method took; adapting to the scan included."""
 
 
 def attempt(trained: Trained, undersampling: Undersampling, adaptation: Adaptation | None = None) -> Attempt:
@@ -83,11 +78,11 @@ def attempt(trained: Trained, undersampling: Undersampling, adaptation: Adaptati
     (one,) = recovered
     if one is None:
         raise InputError("There is no signal in the samples that were kept.")
-    scores = score(np.abs(one.image), np.abs(one.whole()))
+    psnr, ssim, _ = score(np.abs(one.image), np.abs(one.whole()))
     name, seconds = method_name(trained.name), one.seconds
     if adaptation is not None:
         name, seconds = f"{name}, adapted", seconds + made.provenance["adaptation"]["seconds"]
-    return Attempt(method=name, recovered=one, scores=scores, seconds=seconds)
+    return Attempt(name=name, image=one.image, psnr=psnr, ssim=ssim, seconds=seconds, recovered=one)
 
 
 def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
@@ -105,30 +100,20 @@ def _table(attempts: list[Attempt]) -> Table:
     for name in ("PSNR, dB", "SSIM", "seconds"):
         table.add_column(name, justify="right")
     for one in attempts:
-        table.add_row(one.method, f"{one.scores.psnr:.2f}", f"{one.scores.ssim:.4f}", f"{one.seconds:.2f}")
+        table.add_row(one.name, f"{one.psnr:.2f}", f"{one.ssim:.4f}", f"{one.seconds:.2f}")
     return table
 
 
 def _write(folder: Path, attempts: list[Attempt], summary: str, undersampling: Undersampling) -> list[Path]:
     """Write the page, and the picture if matplotlib is installed."""
-    panels = [
-        Panel(
-            name=one.method,
-            image=one.recovered.image,
-            psnr=one.scores.psnr,
-            ssim=one.scores.ssim,
-            seconds=one.seconds,
-        )
-        for one in attempts
-    ]
     reference = attempts[-1].recovered.whole()
     picture, page = folder / "demo.png", folder / "demo.html"
-    text = panels_page(reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
+    text = panels_page(reference, attempts, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
     replace_file(page, text.encode())
     if not installed("matplotlib"):
         return [page]
     full = attempts[-1].recovered.prepared.full
     mask = undersampling.pattern((full.shape[1], full.shape[2]), coils=len(full)).pattern
     samples = (root_sum_of_squares(full[None])[0, 0] * mask).numpy()
-    save_figure(panels_figure(reference, panels, samples=samples), picture)
+    save_figure(panels_figure(reference, attempts, samples=samples), picture)
     return [picture, page]

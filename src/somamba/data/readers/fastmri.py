@@ -9,6 +9,7 @@ on them; like the methods it is compared with, the paper tests on the official v
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,16 @@ def find(root: Path, *, roles: Mapping[str, Role]) -> Listing:
     return Listing(entries=tuple(entries), left_out=tuple(left_out))
 
 
-def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case | LeftOut:
+def open_case(
+    entry: Entry, *, multicoil: bool, acquisition: str | None, rows: Literal["x", "y"] = "x"
+) -> Case | LeftOut:
     """Check one file and return its case; another acquisition than the wanted one is left out.
 
     Args:
         entry: The case by name.
         multicoil: Whether k-space has a coil axis.
         acquisition: The acquisition that is wanted; None for any.
+        rows: Axis of the header that runs along the rows of an image.
     """
     (path,) = entry.files
     info = inspect(path)
@@ -67,7 +71,7 @@ def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case
         source=str(path),
         kspace=Volume(shape=shape, read=partial(read_kspace, path)),
         image=Volume(shape=target.shape, read=partial(read_image, path), itemsize=4),
-        voxel=voxel_size(header, path, rows="x") if header else None,
+        voxel=voxel_size(header, path, rows=rows) if header else None,
     )
 
 
