@@ -9,7 +9,6 @@ on them; like the methods it is compared with, the paper tests on the official v
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.folders import official_folders, stem
 from somamba.errors import DataError
-from somamba.files.formats.ismrmrd_header import voxel_size
 from somamba.files.reading import Volume, inspect, read
 
 SINGLECOIL: Mapping[str, Role] = {"singlecoil_train": "train", "singlecoil_val": "test"}
@@ -41,16 +39,13 @@ def find(root: Path, *, roles: Mapping[str, Role]) -> Listing:
     return Listing(entries=tuple(entries), left_out=tuple(left_out))
 
 
-def open_case(
-    entry: Entry, *, multicoil: bool, acquisition: str | None, rows: Literal["x", "y"] = "x"
-) -> Case | LeftOut:
+def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case | LeftOut:
     """Check one file and return its case; another acquisition than the wanted one is left out.
 
     Args:
         entry: The case by name.
         multicoil: Whether k-space has a coil axis.
         acquisition: The acquisition that is wanted; None for any.
-        rows: Axis of the header that runs along the rows of an image.
     """
     (path,) = entry.files
     info = inspect(path)
@@ -65,13 +60,11 @@ def open_case(
     kspace = info.array("kspace", axes=4 if multicoil else 3, kinds="c")
     target = info.array("reconstruction_rss", axes=3, kinds="f")
     shape = kspace.shape if multicoil else (kspace.shape[0], 1, *kspace.shape[1:])
-    header = info.texts.get("ismrmrd_header")
     return Case(
         id=entry.id,
         source=str(path),
         kspace=Volume(shape=shape, read=partial(read_kspace, path)),
         image=Volume(shape=target.shape, read=partial(read_image, path), itemsize=4),
-        voxel=voxel_size(header, path, rows=rows) if header else None,
     )
 
 

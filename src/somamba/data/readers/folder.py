@@ -78,18 +78,15 @@ def open_case(entry: Entry) -> Case | LeftOut:
     """Check one file, or the files of a DICOM series, and return the case."""
     path = entry.files[0]
     if not path.name.endswith(ENDINGS):
-        volume, voxel = series_volume(entry.files)
-        return Case(id=entry.id, source=str(path.parent), image=volume, voxel=voxel)
+        return Case(id=entry.id, source=str(path.parent), image=series_volume(entry.files))
     info = inspect(path)
     if path.name.endswith(HDF5) and holds_raw_scan(info):
         return open_raw_case(entry, info)
     name, shape = _images(info)
-    size = info.voxel if info.voxel is not None and len(info.voxel) == 3 else None
     return Case(
         id=entry.id,
         source=str(path),
         image=Volume(shape=shape, read=partial(_read, path, name, len(info.arrays[name].shape)), itemsize=4),
-        voxel=None if size is None else (size[0], size[1], size[2]),
     )
 
 

@@ -44,11 +44,9 @@ def stem(path: Path) -> str:
 def open_nifti(entry: Entry) -> Case:
     """Check a case that is one NIfTI volume of magnitudes, and return it."""
     (path,) = entry.files
-    info = inspect(path)
-    shape, voxel = info.array("image", axes=3, kinds="f").shape, info.voxel
+    shape = inspect(path).array("image", axes=3, kinds="f").shape
     return Case(
         id=entry.id,
         source=str(path),
         image=Volume(shape=shape, read=partial(read, path, "image"), itemsize=4),
-        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
     )

@@ -16,7 +16,7 @@ from somamba.data.readers.folders import official_folders, stem
 from somamba.errors import DataError
 
 ROLES: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "val", "multicoil_test": "test"}
-open_case = partial(fastmri.open_case, multicoil=True, acquisition=None, rows="y")
+open_case = partial(fastmri.open_case, multicoil=True, acquisition=None)
 """Checks one file and returns its case."""
 NAME = re.compile(r"(?P<study>[^_]+)_(?P<contrast>T1|T2|FLAIR)(?P<repetition>\d\d)")
 
