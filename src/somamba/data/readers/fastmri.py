@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers.folders import official_folders, stem
+from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
 from somamba.files.reading import Volume, inspect, read
+from somamba.raw.naming import stem
 
 SINGLECOIL: Mapping[str, Role] = {"singlecoil_train": "train", "singlecoil_val": "test"}
 MULTICOIL: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "test"}
@@ -27,7 +28,7 @@ PDFS = "CORPDFS_FBK"
 def find(root: Path, *, roles: Mapping[str, Role]) -> Listing:
     """List the files of the official folders."""
     entries = [
-        Entry(id=stem(path), subject=stem(path), role=role, files=(path,), root=root)
+        Entry(id=stem(path.name), subject=stem(path.name), role=role, files=(path,), root=root)
         for folder, role in official_folders(root, roles, "fastMRI")
         for path in sorted(folder.glob("*.h5"))
     ]

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.dicom_series import DicomSeries, dicom_files, find_series, series_volume
-from somamba.data.readers.folders import stem
 from somamba.data.readers.raw_scan import holds_raw_scan, open_raw_case
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, Volume, inspect, read
+from somamba.raw.naming import stem
 
 ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5", ".mrd")
 HDF5 = (".h5", ".hdf5", ".mrd")
@@ -65,7 +65,7 @@ def subject_of(path: Path) -> str:
     if len(path.parts) > 1:
         return path.parts[0]
     match = SUBJECT.match(path.name)
-    return match[1] if match else stem(path)
+    return match[1] if match else stem(path.name)
 
 
 def role_of(subject: str) -> Role:
@@ -101,7 +101,7 @@ def _entry(root: Path, path: Path, patients: Mapping[str, str] | None) -> Entry:
     role, rest = _place(root, path)
     subject = subject_of(rest)
     subject = (patients or {}).get(subject, subject)
-    name = "/".join([*rest.parts[:-1], stem(path)])
+    name = "/".join([*rest.parts[:-1], stem(path.name)])
     return Entry(id=name, subject=subject, role=role or role_of(subject), files=(path,), root=root)
 
 

@@ -36,11 +36,6 @@ def _names(roles: Mapping[str, Role]) -> str:
     return ", ".join(f"{name}/" for name in roles)
 
 
-def stem(path: Path) -> str:
-    """The name of a file without its (possibly double) suffix: ``024.nii.gz`` gives ``024``."""
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
-
-
 def open_nifti(entry: Entry) -> Case:
     """Check a case that is one NIfTI volume of magnitudes, and return it."""
     (path,) = entry.files
