@@ -8,23 +8,25 @@ import codecs
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from somamba.report.names import visible
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-clean = visible
-"""Makes everything visible that would steer a terminal: ESC becomes ``\\x1b``."""
 CLOSED_PIPE = 141
 """Exit code when the reader of our output has left (`somamba table ... | head`): 128 + SIGPIPE, as other tools give."""
 
+# C0 and C1 controls except newline and tab; marks of direction; invisible characters and separators; surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
 _PLAIN = {"±": "+-", "×": "x", "–": "-", "—": "-", "−": "-", "…": "...", "→": "->", "≥": ">=", "≤": "<=", "η": "eta"}
 _PLAIN |= {
     "²": "^2",
@@ -38,6 +40,11 @@ _PLAIN |= {
     "†": "+",
     "✓": "x",
 }
+
+
+def clean(text: str) -> str:
+    r"""The text with everything that would steer a terminal made visible: ESC becomes ``\x1b``."""
+    return _UNSAFE.sub(lambda sign: sign[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 def say(text: str = "", *, end: str = "\n") -> None:

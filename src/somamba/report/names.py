@@ -36,8 +36,6 @@ DATASETS = {"fastmri": "fastMRI", "cc359": "CC359", "prostate158": "Prostate158"
 SPLITS = {"val": "validation", "train": "training"}
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of signs that are not seen: controls, marks of direction, surrogates and separators."""
-UNSEEN = {*"\u115f\u1160\u2065\u3164", *map(chr, range(0xE0000, 0xE0080))}
-"""Signs of other categories that show nothing: fillers, and places between the tags."""
 REFERENCE_METHOD = "so_mamba"
 """The method that others are compared with."""
 CHOSEN = (
@@ -60,7 +58,7 @@ def dataset_name(dataset: str) -> str:
 
 def visible(text: str) -> str:
     r"""The text with signs that steer a terminal or turn the direction of writing shown as ``\x1b`` or ``\u202e``."""
-    hidden = {sign for sign in set(text) - {"\n", "\t"} if category(sign) in HIDDEN or sign in UNSEEN}
+    hidden = {sign for sign in set(text) - {"\n", "\t"} if category(sign) in HIDDEN}
     return "".join(sign.encode("unicode_escape", "surrogatepass").decode() if sign in hidden else sign for sign in text)
 
 

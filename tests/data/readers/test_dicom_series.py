@@ -83,7 +83,7 @@ def test_odd_files_are_left_out_with_a_reason(tmp_path):
 def test_frames_of_one_file_are_slices(tmp_path):
     write_image(tmp_path / "frames.dcm", VOLUME, NumberOfFrames=3)
     (entry,) = READER.find(tmp_path).entries
-    volume, _ = series_volume(entry.files)
+    volume = series_volume(entry.files)
     assert volume.shape == VOLUME.shape
     np.testing.assert_allclose(volume.slice(2), 0.5 * VOLUME[2] + 7)
 
