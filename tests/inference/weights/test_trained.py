@@ -1,19 +1,23 @@
 """A model is opened from its folder alone, or by name where there is nothing to learn."""
 
+import hashlib
 import os
+import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from inference.checkpoints import save_tiny
 from somamba.errors import ConfigError, InputError
-from somamba.inference.weights.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, named_in_sums, read_checkpoint, save_checkpoint
 from somamba.inference.weights.trained import DEFAULT, bundled_weights, open_model, open_weights
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 
+PROJECT = Path(__file__).parents[3]
 NETWORK = replace(MODELS["so_mamba"].config, groups=1, units=1)
 CONFIG = {
     "recipe": {"model": "so_mamba", "network": to_plain(NETWORK), "data": {"dataset": "acdc"}, "seed": 7},
@@ -137,10 +141,23 @@ def test_the_bundled_weights_are_small_sound_and_described():
     assert all(word in card for word in ("data", "protocol", "Limits", "Licence", trained.weights))
 
 
-def test_a_flipped_byte_in_the_bundled_weights_is_noticed(tmp_path):
+@pytest.mark.parametrize("name", ["model.safetensors", "config.yaml", "README.md"])
+def test_a_flipped_byte_in_the_bundled_weights_is_noticed(tmp_path, name):
     copy = shutil.copytree(bundled_weights()[DEFAULT], tmp_path / DEFAULT)
-    content = bytearray((copy / "model.safetensors").read_bytes())
+    content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
-    (copy / "model.safetensors").write_bytes(content)
-    with pytest.raises(InputError, match=r"model\.safetensors"):
+    (copy / name).write_bytes(content)
+    with pytest.raises(InputError, match=re.escape(name)):
         open_weights(DEFAULT, tmp_path)
+
+
+RELEASES = [*bundled_weights().values(), *(path.parent for path in sorted(PROJECT.glob("weights/*/SHA256SUMS")))]
+
+
+@pytest.mark.parametrize("folder", RELEASES, ids=lambda folder: folder.name)
+def test_released_weights_name_their_card_among_their_digests(folder):
+    """After a change of the card, `somamba.inference.weights.checkpoint.seal` names its new digest."""
+    named = named_in_sums((folder / "SHA256SUMS").read_bytes())
+    pictures = {path.name for path in folder.glob("*.png")}
+    assert named.keys() == {path.name for path in folder.iterdir()} - pictures - {"SHA256SUMS"}
+    assert named == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in named}
