@@ -84,6 +84,18 @@ def test_a_training_of_unknown_length_has_no_number_of_epochs(folder, tmp_path):
         _ = trained.epochs
 
 
+def test_epochs_before_a_start_from_other_weights_count(folder, tmp_path):
+    weights = read_checkpoint(folder).weights
+    for before, wanted in ((8.5, 10.0), (None, 1.5)):
+        config = CONFIG | {"started_from": {"name": "x", "epochs": before}}
+        save_checkpoint(tmp_path / "x", Checkpoint(weights, config))
+        assert open_model(str(tmp_path / "x")).epochs == wanted
+    for wrong in ("many", -1, True, float("nan"), [1]):
+        save_checkpoint(tmp_path / "x", Checkpoint(weights, CONFIG | {"started_from": {"epochs": wrong}}))
+        with pytest.raises(InputError, match=r"started_from\.epochs must be"):
+            open_model(str(tmp_path / "x"))
+
+
 def test_sizes_are_compared_before_the_weights_are_read(folder, tmp_path):
     weights = {**read_checkpoint(folder).weights, "extra": torch.zeros(3)}
     save_checkpoint(tmp_path / "x", Checkpoint(weights, CONFIG))

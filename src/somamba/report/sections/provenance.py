@@ -7,7 +7,7 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.data.terms import TERMS
 from somamba.report.learning import span
-from somamba.report.names import DATASETS, method_name, place
+from somamba.report.names import DATASETS, method_name, place, run_name
 from somamba.report.page.markup import Content, Html, element, joined
 from somamba.report.page.pixels import picture_link
 from somamba.report.runs import ComparableRuns
@@ -97,7 +97,7 @@ def _training(run: TrainedRun) -> Html:
         "data": ", ".join(data),
         "mask digest": _code(str(digest)) if (digest := _mapping(config, "mask").get("digest")) else "",
     }
-    return joined([element("h3", f"Training: {method_name(run.name)}"), _record(facts), _folded("Recipe", run.recipe)])
+    return joined([element("h3", f"Training: {run_name(run.name)}"), _record(facts), _folded("Recipe", run.recipe)])
 
 
 _COUNTS = {"training_cases": "cases", "training_slices": "slices", "steps_per_epoch": "steps an epoch", "step": "steps"}
