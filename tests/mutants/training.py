@@ -56,7 +56,7 @@ MISTAKES = (
         "a checkpoint is written while a step is unread",
         "asked = asked.with_those_of(self.settle())",
         "pass",
-        "training/test_steps.py -k 'one_that_waits'",
+        "training/test_steps.py -k 'every_step_is_read'",
     ),
     Mistake(
         "the cosine goes down twice as fast",
