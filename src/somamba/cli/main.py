@@ -1,8 +1,8 @@
 """The ``somamba`` command: a table of commands.
 
 ``somamba.cli.parsers.NAME`` says what a command takes; it is imported first and needs no torch, so that help and
-refusals come at once. ``somamba.cli.commands.NAME`` has one function, ``main(arguments)``, which parses, calls the
-library and prints.
+refusals come at once. ``somamba.cli.commands.NAME`` has one function, ``main(options)``, which takes what was parsed,
+calls the library and prints.
 """
 
 import sys
