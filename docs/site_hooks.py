@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
     "weights/brain_raw.md": "src/somamba/bundled_weights/brain_raw/README.md",
     "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
+    "weights/so_mamba_acdc_x8.md": "weights/so_mamba_acdc_x8/README.md",
     "changelog.md": "CHANGELOG.md",
 }
 EXAMPLES = ROOT / "examples"
