@@ -16,7 +16,6 @@ EXCEPTIONS = {
     "Mixer": NETWORKS,
     "Plan": "what a training does, and what a phantom holds",
     "Refined": "a phase of ISTA-Net, and a network with refinement",
-    "Scan": "the recurrence as a module, and its C structure",
     "Unit": NETWORKS,
 }
 

@@ -131,11 +131,10 @@ def test_shell_blocks_are_shell(path):
 
 def check_command(command, words):
     """Let the real parser read a command line; of a recipe that exists every field must exist, too."""
-    parser = parser_of(command)
+    options = parser_of(command).parse_args(words)
     if command not in ("train", "sweep"):
-        parser.parse_args(words)
         return
-    path, options, fields = parser.divide(words)
+    path, fields = options.path, options.fields
     if path.suffix == ".yaml":
         assert path.is_file()
         if command == "train":

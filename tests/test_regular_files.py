@@ -96,7 +96,7 @@ PLACES = {
     "Info.cfg": read_info,
     "recipe.yaml": read_yaml,
     "checkpoint": _checkpoint,
-    "results.csv": lambda path: read_records(path, ScoreRecord),
+    "results.csv": lambda path: read_records(ScoreRecord, path),
     "report.csv": lambda path: gather([path]),
     "run": _run,
     "journal.jsonl": read_journal,

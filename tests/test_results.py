@@ -8,8 +8,9 @@ import pytest
 from somamba.report.report import build_report
 from somamba.report.sources import gather
 from somamba.report.tables.scores import score_table
-from somamba.results.leakage import read_leakage
-from somamba.results.scores import read_scores
+from somamba.results.leakage import LeakageRecord
+from somamba.results.record import read_records
+from somamba.results.scores import ScoreRecord
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "results").rglob("*.csv"))
@@ -31,7 +32,7 @@ def test_every_row_names_its_command_and_no_place_of_a_machine(path):
 
 
 def test_the_files_at_the_top_share_a_table():
-    rows = [row for path in (ROOT / "results").glob("*.csv") for row in read_scores(path)]
+    rows = read_records(ScoreRecord, *(ROOT / "results").glob("*.csv"))
     assert {line[0].text for line in score_table(rows).lines} == {"Zero-Filling", "SO-Mamba"}
 
 
@@ -45,9 +46,16 @@ def test_a_sweep_makes_a_page_with_all_its_runs(folder):
 
 
 def test_leakage_was_measured_on_weights_that_were_scored():
-    scored = {row.subject.weights for folder in SWEEPS for path in folder.rglob("val.csv") for row in read_scores(path)}
+    scored = {
+        row.subject.weights
+        for folder in SWEEPS
+        for path in folder.rglob("val.csv")
+        for row in read_records(ScoreRecord, path)
+    }
     leaked = {
-        row.subject.weights for path in (ROOT / "results" / "leakage").glob("*.csv") for row in read_leakage(path)
+        row.subject.weights
+        for path in (ROOT / "results" / "leakage").glob("*.csv")
+        for row in read_records(LeakageRecord, path)
     }
     assert leaked
     assert leaked <= scored

@@ -64,6 +64,15 @@ def replace_folder(folder: Path, files: Mapping[str, bytes], *, shared: bool = F
         _remove_left_over(folder, shared)
 
 
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be made, or in which no file can be made."""
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise StorageError(f"{str(folder)!r} cannot be written: {str(there)!r} is not a folder.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise StorageError(f"{str(folder)!r} cannot be written: {str(there)!r} is not writable.")
+
+
 def current(folder: Path) -> Path:
     """The place of the last complete version of a folder; nothing is changed."""
     if not folder.name:  # "." has no sibling

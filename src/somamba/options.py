@@ -55,6 +55,20 @@ def check_between(config: Any, prefix: str = "", **bounds: tuple[float | int, fl
                 raise ConfigError(f"{prefix}{name}={value} must lie between {least:g} and {most:g}.")
 
 
+def check_positive(config: Any, prefix: str, *names: str) -> None:
+    """Refuse a number that is not above zero; None is no number and passes.
+
+    Args:
+        config: The configuration.
+        prefix: What stands before the names in the message, such as ``machine.``.
+        *names: Its fields.
+    """
+    for name in names:
+        value = getattr(config, name)
+        if value is not None and not value > 0:
+            raise ConfigError(f"{prefix}{name}={value} must be positive.")
+
+
 def check_numbers(config: Any, prefix: str = "") -> None:
     """Refuse numbers that no computation can use, in a config and in those within it: infinite, or beyond 64 bits."""
     if is_dataclass(config):

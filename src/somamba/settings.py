@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from enum import Enum
 from pathlib import PurePath
@@ -43,16 +43,15 @@ def refusal(source: object, error: Exception, parser: ArgumentParser) -> ConfigE
     return ConfigError(f"{source}: {text}")
 
 
-def add_config(parser: ArgumentParser, default: Any, name: str | None = None, *, skip: Set[str] = frozenset()) -> None:
+def add_config(parser: ArgumentParser, default: Any, name: str | None = None) -> None:
     """Give a parser an option for every field of a config, nested ones dotted, with the values of ``default``.
 
     Args:
         parser: The parser.
         default: The config whose fields become options.
         name: The name before the dot; None for none.
-        skip: Fields that get no option.
     """
-    parser.add_class_arguments(type(default), name, skip=set(skip))
+    parser.add_class_arguments(type(default), name)
     prefix = f"{name}." if name else ""
     parser.set_defaults({f"{prefix}{key}": value for key, value in flat(to_plain(default)).items()})
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from somamba.cli.arguments import (
+    CommandParser,
     RecipeParser,
-    command_parser,
     image_size,
     real,
     whole,
@@ -21,7 +21,7 @@ def refused(parser, *words):
 
 
 def made():
-    parser = command_parser("made", "Made up.")
+    parser = CommandParser(prog="somamba made", description="Made up.")
     parser.add_argument("--batch-size", type=whole(1))
     parser.add_argument("--split", choices=("train", "val", "test"))
     parser.add_old_name("--batch", "--batch-size")
@@ -34,7 +34,7 @@ def test_an_abbreviation_is_refused_with_the_full_name():
 
 
 def test_an_abbreviation_is_refused_in_a_part_of_a_command():
-    parser = command_parser("made", "Made up.")
+    parser = CommandParser(prog="somamba made", description="Made up.")
     part = parser.add_subparsers(dest="part").add_parser("part")
     part.add_argument("--error-range")
     assert "Did you mean '--error-range'?" in refused(parser, "part", "--error-rang", "3")
@@ -56,22 +56,22 @@ def test_an_old_name_is_read_with_a_note(capsys):
 
 
 def test_fields_of_a_recipe_are_spelt_like_options(capsys):
-    parser = RecipeParser(prog="somamba made", usage="%(prog)s RECIPE", add_help=False)
+    parser = RecipeParser(prog="somamba made", usage="%(prog)s RECIPE")
     parser.add_argument("--dry-run", action="store_true")
     words = ["r.yaml", "--batch-size", "3", "--dry-run", "--data.mask_options={a-b: 1}"]
-    path, options, fields = parser.divide(words)
-    assert (path, options.dry_run) == (Path("r.yaml"), True)
-    assert fields == ["--batch_size", "3", "--data.mask_options={a-b: 1}"]
+    options = parser.parse_args(words)
+    assert (options.path, options.dry_run) == (Path("r.yaml"), True)
+    assert options.fields == ["--batch_size", "3", "--data.mask_options={a-b: 1}"]
     assert capsys.readouterr().err.count("note:") == 1
 
 
 def test_the_recipe_comes_first():
-    parser = RecipeParser(prog="somamba made", usage="%(prog)s RECIPE", add_help=False)
+    parser = RecipeParser(prog="somamba made", usage="%(prog)s RECIPE")
     for words in ([], ["--dry-run", "r.yaml"]):
         with pytest.raises(UsageError, match="The file comes first: somamba made RECIPE"):
-            parser.divide(words)
+            parser.parse_args(words)
     with pytest.raises(UsageError, match="There is no option --config; the file comes first"):
-        parser.divide(["r.yaml", "--config=other.yaml"])
+        parser.parse_args(["r.yaml", "--config=other.yaml"])
 
 
 def test_an_option_without_its_value_is_refused():

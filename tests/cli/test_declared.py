@@ -18,7 +18,7 @@ from somamba.scan.backends import BACKENDS
 
 
 def test_names_are_those_of_the_registries():
-    assert tuple(MODELS) == declared.MODELS
+    assert set(MODELS) == set(declared.MODELS)
     assert all(MODELS[name].build(MODELS[name].config).parameter_count == 0 for name in declared.WITHOUT_WEIGHTS)
     assert tuple(MASKS) == declared.MASKS
     assert tuple(FORMATS) == declared.WRITERS

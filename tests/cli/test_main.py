@@ -11,7 +11,8 @@ import pytest
 from raw.made import coil_kspace
 from somamba.cli.main import COMMANDS, main
 from somamba.models.zoo import MODELS
-from somamba.results.cost import read_costs
+from somamba.results.cost import CostRecord
+from somamba.results.record import read_records
 
 
 def run(*arguments, **environment):
@@ -77,7 +78,7 @@ def test_cost_takes_several_networks_and_writes_rows(tmp_path, capsys):
     assert main(["cost", "sor_router", "zero_filled", "--size", "16", "--csv", str(tmp_path / "c.csv")]) == 0
     text = capsys.readouterr().out
     assert text.index("Zero-Filling") < text.index("+ SOR router")
-    assert [row.method for row in read_costs(tmp_path / "c.csv")] == ["sor_router", "zero_filled"]
+    assert [row.method for row in read_records(CostRecord, tmp_path / "c.csv")] == ["sor_router", "zero_filled"]
 
 
 def test_all_networks_are_measured_unless_told_otherwise(tmp_path, monkeypatch, capsys):
@@ -87,7 +88,7 @@ def test_all_networks_are_measured_unless_told_otherwise(tmp_path, monkeypatch, 
     assert "| seconds |" not in capsys.readouterr().out
     assert main([*words, "--repeats", "1"]) == 0
     assert "| seconds | × SO-Mamba | memory |" in capsys.readouterr().out
-    rows = read_costs(tmp_path / "c.csv")
+    rows = read_records(CostRecord, tmp_path / "c.csv")
     assert all(row.seconds > 0 for row in rows)
     assert "--all --size 32x32 --measure --repeats 1" in rows[0].command
 

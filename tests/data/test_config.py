@@ -20,8 +20,8 @@ def test_the_defaults_are_the_papers_for_acdc():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"acceleration": 0.5}, "acceleration=0.5 must be at least 1"),
-        ({"acceleration": float("nan")}, "must be at least 1"),
+        ({"acceleration": 0.5}, "acceleration=0.5 must lie between 1 and 1024"),
+        ({"acceleration": float("nan")}, "acceleration=nan must lie between 1 and 1024"),
         ({"size": (4, 128)}, "at least 8 rows"),
         ({"snr": 20.0}, "belong to protocol 'raw'"),
         ({"protocol": "raw"}, "cannot be drawn per slice. Set masks: fixed"),

@@ -121,7 +121,7 @@ def test_names_of_folders_are_names_of_folders(name, tmp_path):
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_opened(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"file is a file, so no result can be written below it"):
+    with pytest.raises(StorageError, match=r"file' is not a folder"):
         plan(["scan.h5"], tmp_path / "file" / "deep" / "a.h5")
     monkeypatch.setattr("os.access", lambda *_arguments: False)
     with pytest.raises(StorageError, match="not writable"):

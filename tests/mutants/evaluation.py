@@ -34,8 +34,8 @@ MISTAKES = (
     ),
     Mistake(
         "a case is its first slice",
-        "means = Scores(*scores[here].mean(dim=0).tolist())",
-        "means = Scores(*scores[here][0].tolist())",
+        "means = Scores(*scores[here.start : here.stop].mean(dim=0).tolist())",
+        "means = Scores(*scores[here.start].tolist())",
         "evaluation/test_evaluate.py",
     ),
     Mistake(

@@ -10,9 +10,7 @@ X, Y, Z = np.eye(3)
 
 def affine(**changes):
     asked = {
-        "along_x": X,
-        "along_y": Y,
-        "through": Z,
+        "directions": np.stack([X, Y, Z]),
         "positions": np.array([[0.0, 0, 0], [0, 0, 4], [0, 0, 8]]),
         "voxel": (3.0, 1.0, 2.0),
         "image_shape": (10, 7),
@@ -21,8 +19,8 @@ def affine(**changes):
 
 
 def test_the_centre_pixel_lies_at_the_position_of_its_slice():
-    oblique = np.array([[0.6, 0.8, 0], [-0.8, 0.6, 0]])
-    found = affine(along_x=oblique[0], along_y=oblique[1], positions=np.array([[5.0, -6, 7]]))
+    oblique = np.array([[0.6, 0.8, 0], [-0.8, 0.6, 0], Z])
+    found = affine(directions=oblique, positions=np.array([[5.0, -6, 7]]))
     np.testing.assert_allclose(found @ [3, 5, 0, 1], [-5, 6, 7, 1])
     np.testing.assert_allclose(found @ [4, 5, 0, 1], [-5 - 1.2, 6 - 1.6, 7, 1])
 
@@ -35,8 +33,8 @@ def test_slices_step_by_their_positions_and_a_single_one_by_its_thickness():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"along_x": np.zeros(3)},
-        {"along_x": Y},
+        {"directions": np.stack([np.zeros(3), Y, Z])},
+        {"directions": np.stack([Y, Y, Z])},
         {"positions": np.array([[0.0, 0, 0], [0, 0, 4], [0, 0, 20]])},
     ],
 )

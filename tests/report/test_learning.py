@@ -2,7 +2,7 @@
 
 import pytest
 
-from somamba.report.learning import MINUTES, STEPS, common_axis, losses, running_mean, span, validations
+from somamba.report.learning import MINUTES, STEPS, common_axis, points, running_mean, span
 
 
 def steps(values, seconds=30.0):
@@ -14,21 +14,21 @@ def start(**facts):
 
 
 def test_the_loss_is_a_running_mean():
-    assert running_mean(losses(steps([4.0, 2.0, 3.0]))) == [(1, 4.0), (2, 3.0), (3, 3.0)]
-    long = running_mean(losses(steps([float(i) for i in range(100)])))
+    assert running_mean(points(steps([4.0, 2.0, 3.0]), "step", "loss")) == [(1, 4.0), (2, 3.0), (3, 3.0)]
+    long = running_mean(points(steps([float(i) for i in range(100)]), "step", "loss"))
     assert long[-1] == pytest.approx((100, 74.5))  # Mean of 50 ... 99.
 
 
 def test_steps_without_a_number_are_left_out():
     events = [*steps([1.0, None, float("nan"), "x"]), {"event": "step", "step": 9}, {"step": 3}]
-    assert losses(events) == [(1, 1.0)]
-    assert validations([{"event": "validation", "step": 5, "psnr": 30.5}]) == [(5, 30.5)]
+    assert points(events, "step", "loss") == [(1, 1.0)]
+    assert points([{"event": "validation", "step": 5, "psnr": 30.5}], "validation", "psnr") == [(5, 30.5)]
 
 
 def test_minutes_are_those_of_all_steps_so_far():
     events = [*steps([1.0, None, 3.0]), {"event": "validation", "step": 3, "psnr": 30.0}]
-    assert losses(events, MINUTES) == [(0.5, 1.0), (1.5, 3.0)]
-    assert validations(events, MINUTES) == [(1.5, 30.0)]
+    assert points(events, "step", "loss", MINUTES) == [(0.5, 1.0), (1.5, 3.0)]
+    assert points(events, "validation", "psnr", MINUTES) == [(1.5, 30.0)]
 
 
 def test_the_axis_is_minutes_only_where_all_runs_had_them():
@@ -46,5 +46,5 @@ def test_the_time_of_a_run_is_told_in_universal_time():
 
 @pytest.mark.parametrize("value", [True, 10**400, -(10**31), 1e308, 5e-324, -5e-324, float("inf")])
 def test_numbers_that_no_chart_can_place_are_left_out(value):
-    assert losses(steps([1.0, value])) == [(1, 1.0)]
-    assert losses([{"event": "step", "step": value, "loss": 1.0}]) == []
+    assert points(steps([1.0, value]), "step", "loss") == [(1, 1.0)]
+    assert points([{"event": "step", "step": value, "loss": 1.0}], "step", "loss") == []

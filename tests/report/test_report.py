@@ -9,7 +9,7 @@ from results.made_run import made_run, taken
 from results.made_sweep import sweep_row
 from somamba.report.report import build_report
 from somamba.report.sources import Sources
-from somamba.results.scores import write_scores
+from somamba.results.record import write_records
 
 CONFIG = """
 recipe: {model: so_mamba, note: "<script>1</script>"}
@@ -23,7 +23,7 @@ training_cases: 80
 @pytest.fixture
 def sources(tmp_path):
     write_gallery(tmp_path / "kept")
-    write_scores(tmp_path / "rows.csv", [*rows("unet", "acdc", 4, psnr=(1, 2)), *rows("lmo", "acdc", 4, psnr=(3, 5))])
+    write_records(tmp_path / "rows.csv", [*rows("unet", "acdc", 4, psnr=(1, 2)), *rows("lmo", "acdc", 4, psnr=(3, 5))])
     return taken(tmp_path / "kept", tmp_path / "rows.csv", made_run(tmp_path / "run", config=CONFIG))
 
 

@@ -9,20 +9,17 @@ from results.made_rows import changed, rows
 from results.made_run import made_run, taken
 from results.made_sweep import sweep_row
 from somamba.errors import InputError
-from somamba.results.cost import write_costs
-from somamba.results.leakage import write_leakage
-from somamba.results.scores import write_scores
-from somamba.results.sweep import write_sweep
+from somamba.results.record import write_records
 
 
 def test_everything_is_known_by_its_content_not_its_name(tmp_path):
-    write_scores(tmp_path / "a.txt", rows("unet", "acdc", 4))
-    write_leakage(tmp_path / "b.csv", leakage_rows())
-    write_costs(tmp_path / "d.csv", [cost_row("so_mamba")])
+    write_records(tmp_path / "a.txt", rows("unet", "acdc", 4))
+    write_records(tmp_path / "b.csv", leakage_rows())
+    write_records(tmp_path / "d.csv", [cost_row("so_mamba")])
     write_gallery(tmp_path / "kept")
     (tmp_path / "c").write_bytes(b"\x89PNG\r\n\x1a\nrest")
     run = made_run(tmp_path / "run")
-    write_scores(run / "val.csv", rows("so_mamba", "acdc", 4))
+    write_records(run / "val.csv", rows("so_mamba", "acdc", 4))
     found = taken(*(tmp_path / name for name in ("a.txt", "b.csv", "d.csv", "kept", "c", "run")))
     assert {row.subject.method for row in found.scores} == {"unet", "so_mamba"}
     assert found.leakage == leakage_rows()
@@ -41,9 +38,9 @@ def test_the_folder_of_a_sweep_gives_its_runs(tmp_path):
 
 def test_the_folder_of_a_sweep_gives_its_summaries_once(tmp_path):
     made_run(tmp_path / "sweep" / "one")
-    write_sweep(tmp_path / "sweep" / "a.csv", [sweep_row("one"), sweep_row("two")])
-    write_sweep(tmp_path / "sweep" / "b.csv", [sweep_row("two"), sweep_row("three")])
-    write_scores(tmp_path / "sweep" / "c.csv", rows("so_mamba", "acdc", 4))
+    write_records(tmp_path / "sweep" / "a.csv", [sweep_row("one"), sweep_row("two")])
+    write_records(tmp_path / "sweep" / "b.csv", [sweep_row("two"), sweep_row("three")])
+    write_records(tmp_path / "sweep" / "c.csv", rows("so_mamba", "acdc", 4))
     assert [row.run for row in taken(tmp_path / "sweep").sweep] == ["one", "two", "three"]
     assert taken(tmp_path / "sweep" / "a.csv").sweep == [sweep_row("one"), sweep_row("two")]
 
@@ -59,7 +56,7 @@ def test_runs_of_one_name_are_told_apart(tmp_path):
 
 def test_scores_tell_the_method_and_the_seed_of_a_run_without_checkpoints(tmp_path):
     run = made_run(tmp_path / "so_mamba_seed3", config="step: 3\n")
-    write_scores(run / "val.csv", [changed(row, seed=3) for row in rows("so_mamba", "acdc", 4)])
+    write_records(run / "val.csv", [changed(row, seed=3) for row in rows("so_mamba", "acdc", 4)])
     (found,) = taken(run).runs
     assert (found.name, found.model, found.seed) == ("so_mamba_seed3", "so_mamba", 3)
 

@@ -6,13 +6,14 @@ import pytest
 
 from results.made_costs import cost_row
 from somamba.errors import InputError
-from somamba.results.cost import read_costs, write_costs
+from somamba.results.cost import CostRecord
+from somamba.results.record import read_records, write_records
 
 
 def test_rows_are_read_as_they_were_written(tmp_path):
     rows = [cost_row("so_mamba"), cost_row("=unet", seconds=1.5, megabytes=12.25)]
-    write_costs(tmp_path / "c.csv", rows)
-    assert read_costs(tmp_path / "c.csv") == rows
+    write_records(tmp_path / "c.csv", rows)
+    assert read_records(CostRecord, tmp_path / "c.csv") == rows
 
 
 @pytest.mark.parametrize("changes", [{"seconds": -1.0}, {"megabytes": float("nan")}, {"method": "a\nb"}])

@@ -17,10 +17,8 @@ from somamba.results.leakage import (
     by_measurement,
     by_unit,
     comparable_leakage,
-    read_leakage,
-    write_leakage,
 )
-from somamba.results.record import nested
+from somamba.results.record import nested, read_records, write_records
 
 ROW = nested(
     LeakageRecord,
@@ -102,15 +100,15 @@ def test_without_energy_eta_follows_the_formula():
 
 
 def test_rows_survive_the_file_exactly(tmp_path):
-    write_leakage(tmp_path / "results" / "x.csv", ROWS)
-    assert read_leakage(tmp_path / "results" / "x.csv") == ROWS
+    write_records(tmp_path / "results" / "x.csv", ROWS)
+    assert read_records(LeakageRecord, tmp_path / "results" / "x.csv") == ROWS
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["x.csv"]
 
 
 @pytest.mark.parametrize("rows", [ROWS[:-1], ROWS[1:], [row for row in ROWS if row.case == "a"]])
 def test_a_missing_row_is_refused(tmp_path, rows):
     with pytest.raises(InputError, match="measure it again"):
-        write_leakage(tmp_path / "x.csv", rows)
+        write_records(tmp_path / "x.csv", rows)
     assert not list(tmp_path.iterdir())
 
 
@@ -126,15 +124,15 @@ def test_a_double_row_is_refused():
 
 def test_a_file_that_lost_a_line_is_refused(tmp_path):
     path = tmp_path / "x.csv"
-    write_leakage(path, ROWS)
+    write_records(path, ROWS)
     path.write_text("\n".join(path.read_text().splitlines()[:-1]) + "\n")
     with pytest.raises(InputError, match="measure it again"):
-        read_leakage(path)
+        read_records(LeakageRecord, path)
 
 
 def test_no_rows_make_no_file(tmp_path):
     with pytest.raises(InputError, match="no rows to write"):
-        write_leakage(tmp_path / "x.csv", [])
+        write_records(tmp_path / "x.csv", [])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from results.made_rows import changed
 from somamba.errors import InputError
 from somamba.results.averages import spread
 from somamba.results.leakage import LeakageRecord
-from somamba.results.record import columns, holds, nested
-from somamba.results.scores import ScoreRecord, by_evaluation, check_cases, read_scores, write_scores
+from somamba.results.record import columns, holds, nested, read_records, write_records
+from somamba.results.scores import ScoreRecord, by_evaluation, check_cases
 
 ROW = nested(
     ScoreRecord,
@@ -43,18 +43,18 @@ PAIR = [changed(ROW, cases=2), changed(ROW, cases=2, case="patient102", psnr=-3.
 
 
 def test_rows_survive_the_file_exactly(tmp_path):
-    write_scores(tmp_path / "results" / "x.csv", PAIR)
-    assert read_scores(tmp_path / "results" / "x.csv") == PAIR
+    write_records(tmp_path / "results" / "x.csv", PAIR)
+    assert read_records(ScoreRecord, tmp_path / "results" / "x.csv") == PAIR
     assert [p.name for p in (tmp_path / "results").iterdir()] == ["x.csv"]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''", 'say "x"', "a,b", "patient Ü", ""])
 def test_no_text_becomes_a_formula_and_every_text_comes_back(tmp_path, text):
-    write_scores(tmp_path / "x.csv", [changed(ROW, case=text)])
+    write_records(tmp_path / "x.csv", [changed(ROW, case=text)])
     with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
         cell = next(csv.DictReader(file))["case"]
     assert not cell.startswith(("=", "+", "-", "@"))
-    assert read_scores(tmp_path / "x.csv")[0].case == text
+    assert read_records(ScoreRecord, tmp_path / "x.csv")[0].case == text
 
 
 @pytest.mark.parametrize("text", ["a\nb", "\t=1", "\r=1", "a\0", "\x1b[2J"])
@@ -76,7 +76,7 @@ def test_a_case_without_slices_is_refused():
 
 
 def spoil(tmp_path, change):
-    write_scores(tmp_path / "x.csv", PAIR)
+    write_records(tmp_path / "x.csv", PAIR)
     text = (tmp_path / "x.csv").read_text(encoding="utf-8")
     (tmp_path / "x.csv").write_text(change(text), encoding="utf-8")
     return tmp_path / "x.csv"
@@ -99,22 +99,22 @@ def spoil(tmp_path, change):
 def test_a_spoiled_file_is_refused(tmp_path, change, complaint):
     path = spoil(tmp_path, change)
     with pytest.raises(InputError, match=complaint):
-        read_scores(path)
+        read_records(ScoreRecord, path)
 
 
 def test_a_binary_or_absent_file_is_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
     for name in ("x.csv", "absent.csv"):
         with pytest.raises(InputError, match="cannot be read"):
-            read_scores(tmp_path / name)
+            read_records(ScoreRecord, tmp_path / name)
 
 
 def test_a_write_that_is_refused_leaves_the_old_file(tmp_path):
-    write_scores(tmp_path / "x.csv", PAIR)
+    write_records(tmp_path / "x.csv", PAIR)
     before = (tmp_path / "x.csv").read_bytes()
     for rows in ([], PAIR[:1], [*PAIR, PAIR[0]]):
         with pytest.raises(InputError):
-            write_scores(tmp_path / "x.csv", rows)
+            write_records(tmp_path / "x.csv", rows)
     assert (tmp_path / "x.csv").read_bytes() == before
 
 

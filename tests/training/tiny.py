@@ -12,7 +12,7 @@ from somamba.models.base import Reconstructor
 from somamba.models.zoo import MODELS
 from somamba.physics.channels import to_channels, to_complex
 from somamba.runtime.processes import World
-from somamba.training.loop import train
+from somamba.training.loop import _claimed, train
 from somamba.training.recipe import Machine, Optimiser, Recipe
 
 
@@ -57,7 +57,9 @@ def run(recipe, folder, *, world=None, model=None, **options):
     torch.manual_seed(recipe.seed)
     model = model or TinyNetwork()
     training, validation = open_slices(recipe.data, "train"), open_slices(recipe.data, "val")
-    return train(model, training, validation, recipe, folder, world=world or World(), **options)
+    world = world or World()
+    with _claimed(folder, world):
+        return train(model, training, validation, recipe, folder, world=world, **options)
 
 
 def sums(folder):

@@ -4,7 +4,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,10 +44,6 @@ class CommandParser(argparse.ArgumentParser):
                 word = f"{self.old_names[name]}{equals}{value}"
             words.append(word)
         return words
-
-    def check(self, arguments: Sequence[str]) -> None:
-        """Refuse arguments that cannot be understood; leave after printing the help they ask for."""
-        self.parse_args(arguments)
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse; arguments that are left over are refused."""
@@ -101,8 +97,12 @@ class CommandParser(argparse.ArgumentParser):
 class RecipeParser(CommandParser):
     """The parser of a command whose first argument is a YAML file, and whose other options are fields of it.
 
-    Fields are spelt as options are, ``--batch-size``; ``--batch_size``, as in the file, is read too.
+    Fields are spelt as options are, ``--batch-size``; ``--batch_size``, as in the file, is read too. ``--help`` is an
+    option of the command's own, because it means another thing behind the file.
     """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options, add_help=False)
 
     def spelt(self, arguments: Sequence[str]) -> list[str]:
         """The arguments with dashes in all names of options."""
@@ -115,28 +115,20 @@ class RecipeParser(CommandParser):
             words.append(word)
         return words
 
-    def check(self, arguments: Sequence[str]) -> None:
-        """Refuse arguments about the session that cannot be understood; leave after printing help."""
-        self.divide(arguments)
-
-    def divide(self, arguments: Sequence[str]) -> tuple[Path, argparse.Namespace, list[str]]:
-        """The file, the options about the session, and the rest, which are fields named as in the file."""
-        arguments = self.spelt(arguments)
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """The options about the session, with the file as `path`, and the rest as `fields` named as in the file."""
+        arguments = self.spelt(sys.argv[1:] if args is None else args)
         if {"-h", "--help"} & set(arguments[:1]):
             self.print_help()
             self.exit(0)
         if not arguments or arguments[0].startswith("-"):
             usage = (self.usage or "").replace("%(prog)s", self.prog)
             self.error(f"the file comes first: {usage}.")
-        options, rest = self.parse_known_args(arguments[1:])
+        options, rest = self.parse_known_args(arguments[1:], namespace)
         if "--config" in (word.partition("=")[0] for word in rest):
             self.error("there is no option --config; the file comes first.")
-        return Path(arguments[0]), options, [_as_field(word) for word in rest]
-
-
-def command_parser(command: str, description: str) -> CommandParser:
-    """The parser of one command."""
-    return CommandParser(prog=f"somamba {command}", description=description)
+        options.path, options.fields, options.arguments = Path(arguments[0]), list(map(_as_field, rest)), arguments
+        return options
 
 
 def _as_field(word: str) -> str:
@@ -223,6 +215,28 @@ def path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError(f"{text!r} is not the name of a file or folder.")
     return Path(text)
+
+
+def add_parts(
+    parser: CommandParser, parts: Mapping[str, tuple[str, str]], *, required: bool
+) -> dict[str, CommandParser]:
+    """Add the parts of a command.
+
+    Args:
+        parser: Parser of the command.
+        parts: Name of each part, with its summary and an example.
+        required: Whether the command is nothing without a part.
+
+    Returns:
+        The parser of each part.
+    """
+    commands = parser.add_subparsers(dest="command", required=required, metavar="COMMAND")
+    return {
+        name: commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=f"example:\n  {example}"
+        )
+        for name, (summary, example) in parts.items()
+    }
 
 
 def add_scan_choices(parser: CommandParser) -> None:

@@ -4,31 +4,9 @@ Those packages import torch, which takes seconds; printing help must not wait fo
 compares every entry with its definition.
 """
 
-MODELS = (
-    "zero_filled",
-    "cg_sense",
-    "l1_wavelet",
-    "so_mamba",
-    "mamba_regularizer",
-    "sor_router",
-    "without_access",
-    "without_outlet",
-    "content_residency",
-    "residency_channel",
-    "residency_token",
-    "residency_unit",
-    "so_mamba_adaptive",
-    "tied_decay",
-    "tied_interfaces",
-    "unet",
-    "ista_net",
-    "transunet",
-    "reconformer",
-    "fps_former",
-    "mamba_unet",
-    "lmo",
-    "hifi_mamba",
-)
+from somamba.report.names import METHODS
+
+MODELS = tuple(METHODS)
 WITHOUT_WEIGHTS = ("zero_filled", "cg_sense", "l1_wavelet")
 MASKS = ("equispaced", "random", "golden-radial", "uniform-radial")
 WRITERS = ("h5", "nii", "dcm", "npy", "png")

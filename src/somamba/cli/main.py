@@ -1,14 +1,14 @@
 """The ``somamba`` command: a table of commands.
 
 ``somamba.cli.parsers.NAME`` says what a command takes; it is imported first and needs no torch, so that help and
-refusals come at once. ``somamba.cli.commands.NAME`` has one function, ``main(arguments)``, which parses, calls the
-library and prints.
+refusals come at once. ``somamba.cli.commands.NAME`` has one function, ``main(options)``, which takes what was parsed,
+calls the library and prints.
 """
 
 import sys
 from importlib import import_module
 
-from somamba.cli.arguments import CommandParser
+from somamba.cli.arguments import CommandParser, RecipeParser
 from somamba.cli.output import CLOSED_PIPE, complain, discard_output, prepared_streams, say
 from somamba.errors import SomambaError, UsageError
 from somamba.registry import Registry, did_you_mean
@@ -67,7 +67,17 @@ def usage() -> str:
 def parser_of(command: str) -> CommandParser:
     """What a command takes."""
     _ = COMMANDS[command]
-    return import_module(f"somamba.cli.parsers.{command}").parser()
+    module = import_module(f"somamba.cli.parsers.{command}")
+    kind = RecipeParser if command in ("train", "sweep") else CommandParser
+    parser = kind(prog=f"somamba {command}", description=module.DESCRIPTION)
+    module.add_options(parser)
+    return parser
+
+
+def run_command(command: str, arguments: list[str]) -> None:
+    """Run one command; arguments that cannot be understood are refused before it is imported."""
+    options = parser_of(command).parse_args(arguments)
+    import_module(f"somamba.cli.commands.{command}").main(options)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -91,10 +101,7 @@ def _run(arguments: list[str]) -> int:
         if arguments[0].startswith("-"):
             hint = did_you_mean(arguments[0], ("--help", "--version"))
             raise UsageError(f"There is no option {arguments[0]}.{hint} See: somamba --help")
-        parser = parser_of(arguments[0])
-        rest = parser.spelt(arguments[1:])
-        parser.check(rest)
-        import_module(f"somamba.cli.commands.{arguments[0]}").main(rest)
+        run_command(arguments[0], arguments[1:])
     except SomambaError as error:
         complain(str(error))
         return 2

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from somamba.cli.arguments import path
+from somamba.durable import check_writable
+from somamba.errors import StorageError
 
 MARKED = 1 << 16
 """Bytes at either end of a file among which it names somamba if we wrote it."""
@@ -20,7 +22,7 @@ def output_folder(text: str) -> Path:
     with _explained(text):
         if folder.exists() and not folder.is_dir():
             raise argparse.ArgumentTypeError(f"{text!r} is a file, and a folder is wanted.")
-        _check_place(folder)
+        check_writable(folder.parent)
     return folder
 
 
@@ -32,7 +34,7 @@ def output_file(text: str) -> Path:
             raise argparse.ArgumentTypeError(f"{text!r} is a folder, and the name of a file is wanted.")
         if file.exists() and not file.is_file():
             raise argparse.ArgumentTypeError(f"{text!r} is a device or a pipe; choose the name of a file.")
-        _check_place(file)
+        check_writable(file.parent)
     return file
 
 
@@ -61,17 +63,11 @@ def _made_by_us(file: Path) -> bool:
     return first.startswith(KINDS) and (b"somamba" in first or b"somamba" in last)
 
 
-def _check_place(wanted: Path) -> None:
-    place = next(parent for parent in wanted.absolute().parents if parent.exists())
-    if not place.is_dir():
-        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not a folder.")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise argparse.ArgumentTypeError(f"{str(wanted)!r} cannot be written: {str(place)!r} is not writable.")
-
-
 @contextmanager
 def _explained(text: str) -> Iterator[None]:
     try:
         yield
+    except StorageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     except OSError as error:  # a name that is too long, a folder that may not be entered
         raise argparse.ArgumentTypeError(f"{text[:80]!r} cannot be written: {error.strerror}.") from None

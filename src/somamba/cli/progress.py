@@ -11,12 +11,12 @@ from somamba.cli.output import make_console
 EVERY = 30.0
 """Seconds between two lines if standard error is not a terminal."""
 
-Tell = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """A function that is called with the number of things done and the number of all."""
 
 
 @contextmanager
-def told_progress(what: str, *, leads: bool = True, every: float = EVERY) -> Iterator[Tell]:
+def told_progress(what: str, *, leads: bool = True, every: float = EVERY) -> Iterator[OnProgress]:
     """Show progress while the block runs; the block calls what it is given.
 
     Args:
@@ -35,7 +35,7 @@ def told_progress(what: str, *, leads: bool = True, every: float = EVERY) -> Ite
         yield _lines(what, lambda line: console.print(line, soft_wrap=True, highlight=False), every)
 
 
-def _lines(what: str, write: Callable[[str], object], every: float) -> Tell:
+def _lines(what: str, write: Callable[[str], object], every: float) -> OnProgress:
     """A function that writes a line now and then; it writes nothing if the work ends within the first interval."""
     started = written = time.monotonic()
 

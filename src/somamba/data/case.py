@@ -69,8 +69,6 @@ class Case:
     """``(slices, coils, y, x)`` complex64, centred: ``ifft2c`` gives the coil images."""
     image: Volume | None = None
     """``(slices, y, x)`` float32 magnitudes, as the dataset's authors give them."""
-    voxel: tuple[float, float, float] | None = None
-    """Size in mm along ``(slices, y, x)``, if the file tells."""
     notes: tuple[str, ...] = ()
     """What a person should know about how the file was understood."""
 

@@ -9,7 +9,6 @@ from typing import Literal
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers import acdc, brain_t1w, cc359, fastmri, folder, heads, heads_and_brains, m4raw, prostate158
 from somamba.data.splits import ACDC_VALIDATION, Validation, divide
-from somamba.data.terms import TERMS, Terms
 from somamba.errors import DataError
 from somamba.registry import Registry
 
@@ -40,16 +39,15 @@ class Dataset:
     open_case: Callable[[Entry], Case | LeftOut]
     kspace: bool | None
     """Whether the files hold measured k-space; else protocol ``raw`` simulates it. None: each file by itself."""
-    size: tuple[int, int] | None
+    size: tuple[int, int] | None = None
     """Rows and columns of prepared images; None keeps those of the file."""
     fit: Literal["crop", "resize"] = "crop"
     """How an image of another size is brought to ``size``."""
-    mask: str
+    mask: str = "equispaced"
     """Kind of the sampling mask, as in `somamba.physics.masks.MASKS`."""
-    slices: Slices
-    validation: float | frozenset[str] | None
+    slices: Slices = Slices()
+    validation: float | frozenset[str] | None = None
     """How validation is carved from training, as `somamba.data.splits.divide` takes it."""
-    terms: Terms
     stripped: Callable[[str], bool] = lambda _case_id: False
     """Whether the case of this name shows a brain without its head, which a varied scan may draw around it."""
 
@@ -64,10 +62,8 @@ DATASETS = Registry(
             open_case=partial(fastmri.open_case, multicoil=False, acquisition=fastmri.PDFS),
             kspace=True,
             size=(320, 320),
-            mask="equispaced",
             slices=Slices(central=20),
             validation=0.1,
-            terms=TERMS["fastmri"],
         ),
         "fastmri_multicoil": Dataset(
             title="fastMRI knee or brain, multi-coil, all acquisitions",
@@ -75,11 +71,7 @@ DATASETS = Registry(
             find=partial(fastmri.find, roles=fastmri.MULTICOIL),
             open_case=partial(fastmri.open_case, multicoil=True, acquisition=None),
             kspace=True,
-            size=None,
-            mask="equispaced",
-            slices=Slices(),
             validation=0.1,
-            terms=TERMS["fastmri_multicoil"],
         ),
         "cc359": Dataset(
             title="Calgary-Campinas raw brain k-space, single channel",
@@ -88,10 +80,8 @@ DATASETS = Registry(
             open_case=partial(cc359.open_case, array="array"),
             kspace=True,
             size=(256, 256),
-            mask="equispaced",
             slices=Slices(margin=30),
             validation=0.2,
-            terms=TERMS["cc359"],
         ),
         "cc359_multicoil": Dataset(
             title="Calgary-Campinas raw brain k-space, twelve channels",
@@ -99,11 +89,8 @@ DATASETS = Registry(
             find=partial(cc359.find, suffix=".h5"),
             open_case=partial(cc359.open_case, array="kspace"),
             kspace=True,
-            size=None,
-            mask="equispaced",
             slices=Slices(margin=50),
             validation=0.2,
-            terms=TERMS["cc359_multicoil"],
         ),
         "acdc": Dataset(
             title="ACDC cardiac cine, end diastole and end systole",
@@ -113,9 +100,7 @@ DATASETS = Registry(
             kspace=False,
             size=(128, 128),
             mask="golden-radial",
-            slices=Slices(),
             validation=ACDC_VALIDATION,
-            terms=TERMS["acdc"],
         ),
         "m4raw": Dataset(
             title="M4Raw brain at 0.3 T, four coils, T1-weighted",
@@ -124,10 +109,6 @@ DATASETS = Registry(
             open_case=m4raw.open_case,
             kspace=True,
             size=(256, 256),
-            mask="equispaced",
-            slices=Slices(),
-            validation=None,
-            terms=TERMS["m4raw"],
         ),
         "prostate158": Dataset(
             title="Prostate158, T2-weighted",
@@ -138,9 +119,7 @@ DATASETS = Registry(
             size=(224, 224),
             fit="resize",
             mask="random",
-            slices=Slices(),
             validation=20 / 139,
-            terms=TERMS["prostate158"],
         ),
         "brain_t1w": Dataset(
             title="OpenNeuro ds002748, T1-weighted brains, skull-stripped",
@@ -151,10 +130,7 @@ DATASETS = Registry(
             # From 0.87 mm to 1.12 mm: the field of view of a head scan, with room for what was stripped off.
             size=(224, 224),
             fit="resize",
-            mask="equispaced",
             slices=Slices(central=80),
-            validation=None,
-            terms=TERMS["brain_t1w"],
             stripped=brain_t1w.is_stripped,
         ),
         "heads": Dataset(
@@ -163,11 +139,6 @@ DATASETS = Registry(
             find=heads.find,
             open_case=heads.open_case,
             kspace=False,
-            size=None,
-            mask="equispaced",
-            slices=Slices(),
-            validation=None,
-            terms=TERMS["heads"],
         ),
         "heads_and_brains": Dataset(
             title="heads and brain_t1w side by side",
@@ -175,13 +146,9 @@ DATASETS = Registry(
             find=heads_and_brains.find,
             open_case=heads_and_brains.open_case,
             kspace=False,
-            size=None,
-            mask="equispaced",
             # All slices of a head; of a brain as many as `brain_t1w` has.
             slices=Slices(central=80),
-            validation=None,
-            terms=TERMS["heads_and_brains"],
-            stripped=heads_and_brains.is_stripped,
+            stripped=brain_t1w.is_stripped,
         ),
         "folder": Dataset(
             title="a folder of your own images or raw scans",
@@ -191,10 +158,6 @@ DATASETS = Registry(
             kspace=None,
             size=(192, 192),
             fit="resize",
-            mask="equispaced",
-            slices=Slices(),
-            validation=None,
-            terms=TERMS["folder"],
         ),
     },
 )

@@ -1,6 +1,5 @@
 """What is measured, on which data, how: the part of a recipe that concerns data."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -57,16 +56,12 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         _ = self.entry, MASKS[self.mask_kind]
-        if not (math.isfinite(self.acceleration) and self.acceleration >= 1):
-            raise ConfigError(f"acceleration={self.acceleration} must be at least 1.")
         check_between(self, acceleration=(1, 1024), size=(1, LARGEST_IMAGE), n_coils=(1, 1024), seed=(0, LARGEST_WHOLE))
         for name, value in self.mask_options.items():
             if not -LARGEST_IMAGE * 16 <= value <= LARGEST_IMAGE * 16:
                 raise ConfigError(f"mask_options.{name}={value} is more than an image has lines.")
         if self.size is not None and min(self.size) < 8:
             raise ConfigError(f"size={self.size}: images need at least 8 rows and columns.")
-        if self.n_coils < 1:
-            raise ConfigError(f"n_coils={self.n_coils}; at least 1 coil receives.")
         if self.snr is not None and not self.snr > 0:
             raise ConfigError(f"snr={self.snr} must be positive; leave it out to add no noise.")
         if self.protocol == "magnitude" and (self.combine, self.snr, self.phase_axis) != ("coils", None, "x"):

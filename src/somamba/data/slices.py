@@ -1,6 +1,6 @@
 """A split of a dataset as a sequence of samples."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -52,6 +52,11 @@ class SliceDataset:
     def batch(self, indices: Sequence[int] | NDArray[np.int64]) -> Batch:
         """The samples with these numbers, stacked."""
         return collate([self[int(index)] for index in indices])
+
+    def by_case(self) -> Iterator[tuple[PreparedCase, range]]:
+        """Every case with the numbers of its slices."""
+        for case, start in zip(self.cases, self._starts.tolist(), strict=False):
+            yield case, range(start, start + len(case.slices))
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:

@@ -129,12 +129,9 @@ def summary(results: Sequence[CaseScores]) -> dict[str, Spread]:
 
 def _batches(dataset: SliceDataset, batch_size: int) -> list[range]:
     """At most ``batch_size`` consecutive slices of one case: cases may differ in size, the slices of one do not."""
-    batches, start = [], 0
-    for case in dataset.cases:
-        stop = start + len(case.slices)
-        batches += [range(first, min(first + batch_size, stop)) for first in range(start, stop, batch_size)]
-        start = stop
-    return batches
+    return [
+        case[first : first + batch_size] for _, case in dataset.by_case() for first in range(0, len(case), batch_size)
+    ]
 
 
 def _score(image: Tensor, batch: Batch, row: int) -> Scores:
@@ -145,11 +142,9 @@ def _score(image: Tensor, batch: Batch, row: int) -> Scores:
 
 
 def _by_case(dataset: SliceDataset, scores: Tensor, facts: Tensor) -> list[CaseScores]:
-    results, start = [], 0
-    for case in dataset.cases:
-        count = len(case.slices)
-        here = slice(start, start + count)
-        means = Scores(*scores[here].mean(dim=0).tolist())
-        results.append(CaseScores(case.id, count, len(case.left_out), means, over_slices(facts[here])))
-        start += count
+    results = []
+    for case, here in dataset.by_case():
+        means = Scores(*scores[here.start : here.stop].mean(dim=0).tolist())
+        where = over_slices(facts[here.start : here.stop])
+        results.append(CaseScores(case.id, len(here), len(case.left_out), means, where))
     return results

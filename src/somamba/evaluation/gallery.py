@@ -7,11 +7,11 @@ measurement of a case, or another method under the same label, is refused before
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Complex
 from torch import Tensor
 
 from somamba.data.cache import PreparedCase
@@ -19,9 +19,9 @@ from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.evaluate import CaseScores, magnitude
 from somamba.evaluation.metrics import Scores, score
+from somamba.inference.recovery import merged
 from somamba.inference.weights.trained import Trained
 from somamba.options import check_at_least
-from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.results.gallery import (
     KeptMeasurement,
     MeasurementFacts,
@@ -83,9 +83,8 @@ class GalleryWriter:
         self.trained = trained
         self.label = request.label or trained.name
         self.cases: list[_Kept] = []
-        for case in dataset.cases[: request.cases]:
-            start = self.cases[-1].indices.stop if self.cases else 0
-            self.cases.append(_measured(dataset, case, range(start, start + len(case.slices))))
+        for case, indices in islice(dataset.by_case(), request.cases):
+            self.cases.append(_measured(dataset, case, indices))
             self._check(self.cases[-1])
         self.scores = torch.zeros(self.cases[-1].indices.stop, len(Scores._fields), dtype=torch.float64)
 
@@ -99,7 +98,7 @@ class GalleryWriter:
         """
         for kept in self.cases:
             if index in kept.indices:
-                kept.images[index - kept.indices.start] = _merged(images)
+                kept.images[index - kept.indices.start] = merged(images[None])
                 self.scores[index] = torch.tensor(scores, dtype=torch.float64)
 
     def write(self, results: Sequence[CaseScores], about: Provenance, processes: Processes = ALONE) -> None:
@@ -179,14 +178,9 @@ def _measured(dataset: SliceDataset, case: PreparedCase, indices: range) -> _Kep
     masks = torch.cat([batch.mask[:, 0].expand(-1, *target.shape[1:]) for batch in batches])
     measurement = KeptMeasurement(
         target=target.numpy(),
-        zero_filled=torch.stack([_merged(images) for images in zero_filled]).numpy(),
+        zero_filled=torch.stack([merged(images[None]) for images in zero_filled]).numpy(),
         mask=(masks[:1] if bool((masks == masks[:1]).all()) else masks).numpy(),
         slices=np.array(case.slices, dtype=np.int32),
     )
     images = torch.zeros(target.shape, dtype=torch.complex64)
     return _Kept(case, indices, measurement, coils=len(zero_filled[0]), images=images)
-
-
-def _merged(images: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "y x"]:
-    """A single image as it is; those of several coils merged, which leaves their magnitude."""
-    return images[0] if len(images) == 1 else root_sum_of_squares(images[None])[0, 0].to(images.dtype)

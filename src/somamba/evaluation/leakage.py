@@ -194,11 +194,9 @@ def leakage_records(
 
 
 def _by_case(dataset: SliceDataset, values: Tensor, facts: Tensor) -> list[CaseLeakage]:
-    results, start = [], 0
-    for case in dataset.cases:
-        count = len(case.slices)
-        here = slice(start, start + count)
-        units = tuple(tuple(Levels(*levels) for levels in unit) for unit in values[here].mean(dim=0).tolist())
-        results.append(CaseLeakage(case.id, count, over_slices(facts[here]), units))
-        start += count
+    results = []
+    for case, here in dataset.by_case():
+        means = values[here.start : here.stop].mean(dim=0).tolist()
+        units = tuple(tuple(Levels(*levels) for levels in unit) for unit in means)
+        results.append(CaseLeakage(case.id, len(here), over_slices(facts[here.start : here.stop]), units))
     return results

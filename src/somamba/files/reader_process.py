@@ -67,18 +67,8 @@ FORMATS: Mapping[str, Format] = {
 }
 
 BROKEN = (
-    *(
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        MemoryError,
-        OSError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ),
-    *(struct.error, zipfile.BadZipFile, zlib.error),
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError),
+    *(ValueError, struct.error, zipfile.BadZipFile, zlib.error),
     *(ImageFileError, HeaderDataError, ImageDataError, WrapStructError),
 )
 """What parsers throw at damaged files. Anything else ends this process, and the parent reports that."""

@@ -94,28 +94,13 @@ class JobOutcome:
 class Worker:
     """Carries out jobs, one after the other, with a model that is opened once."""
 
-    def __init__(
-        self,
-        request: ReconstructionRequest,
-        trained: Trained,
-        *,
-        metric: Metric | None = None,
-        device: str = "auto",
-        threads: int | None = None,
-    ) -> None:
-        """Choose the device, and read the template if there is one.
-
-        Args:
-            request: What to do with every scan.
-            trained: The model.
-            metric: Compares slices with the truth, if the request undersamples full scans.
-            device: Where the network runs.
-            threads: Threads on the CPU; None leaves their number as it is.
-        """
-        use_threads(threads)
-        self.request, self.trained, self.metric = request, trained, metric
-        self.device = find_device(device)
-        self.study = {} if request.template is None else read_template(request.template)
+    def __init__(self, factory: "WorkerFactory") -> None:
+        """Open the weights, unless they are open, choose the device, and read the template if there is one."""
+        use_threads(factory.threads)
+        self.request, self.metric = factory.request, factory.metric
+        self.trained = factory.trained or open_weights(self.request.weights)
+        self.device = find_device(factory.device)
+        self.study = {} if self.request.template is None else read_template(self.request.template)
 
     def __call__(self, job: Job, on_slice: OnSlice = lambda _job, _done, _slices: None) -> JobOutcome:
         """Carry out a job; an error of any kind is its outcome."""
@@ -185,16 +170,18 @@ class WorkerFactory:
     """
 
     request: ReconstructionRequest
+    """What to do with every scan."""
     trained: Trained | None = None
     """The model if it is open already."""
     metric: Metric | None = None
+    """The comparison of a slice with the truth, if the request undersamples full scans."""
     device: str = "auto"
     threads: int | None = None
+    """Threads on the CPU; None leaves their number as it is."""
 
     def __call__(self) -> Worker:
-        """Open the weights, unless they are open, and make the worker."""
-        trained = self.trained or open_weights(self.request.weights)
-        return Worker(self.request, trained, metric=self.metric, device=self.device, threads=self.threads)
+        """Make the worker."""
+        return Worker(self)
 
 
 Engine: TypeAlias = Callable[[Sequence[Job], WorkerFactory, OnSlice], Iterator[JobOutcome]]

@@ -1,9 +1,12 @@
 """What a notebook and a PNG file show of a scan: one grey picture of its slices."""
 
+import io
 import math
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 MOST = 16
 """Most slices in one picture."""
@@ -36,3 +39,12 @@ def mosaic(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
     grid = np.zeros((down * across, rows, columns), dtype=np.uint8)
     grid[: len(pictures)] = pictures
     return grid.reshape(down, across, rows, columns).swapaxes(1, 2).reshape(down * rows, across * columns)
+
+
+def png(picture: NDArray[np.uint8], **texts: str) -> bytes:
+    """The content of a PNG file of greys, with texts inside."""
+    told, content = PngInfo(), io.BytesIO()
+    for name, text in texts.items():
+        told.add_text(name, text)
+    Image.fromarray(picture).save(content, format="PNG", pnginfo=told)
+    return content.getvalue()

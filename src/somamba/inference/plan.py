@@ -4,14 +4,14 @@ What can be known before any computing is refused here: names that stand for no 
 and formats whose package is not installed.
 """
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from somamba.errors import ConfigError, DataError, StorageError
+from somamba.durable import check_writable
+from somamba.errors import ConfigError, DataError
 from somamba.extras import require
 from somamba.raw.naming import ENDINGS, named_file, stem
 from somamba.registry import Registry
@@ -68,7 +68,7 @@ def plan(inputs: Sequence[str], output: Path, formats: Sequence[str] = ()) -> li
     jobs = {path: _job(source, output, wanted, len(sources)) for path, source in sources.items()}
     _check_outputs(list(jobs.values()))
     for place, format_name in dict.fromkeys((path.parent, name) for job in jobs.values() for path, name in job.outputs):
-        _check_place(place)
+        check_writable(place)
         if format_name == "dcm":
             require("pydicom", extra="dicom")
     return list(jobs.values())
@@ -167,15 +167,6 @@ def _names_file(output: Path) -> bool:
             raise ConfigError(f"{error} If {output} is to be a folder, make it first.") from None
         return False
     return True
-
-
-def _check_place(folder: Path) -> None:
-    """Refuse a folder that cannot be made, or in which no file can be made."""
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise StorageError(f"{folder}: {there} is a file, so no result can be written below it.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise StorageError(f"{folder}: results cannot be written there; {there} is not writable.")
 
 
 def _check_outputs(jobs: Sequence[Job]) -> None:

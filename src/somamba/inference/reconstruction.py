@@ -1,6 +1,5 @@
 """What every reconstruction of a scan becomes, and all that a writer has to know."""
 
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from somamba.errors import InputError
-from somamba.inference.overview import overview
+from somamba.inference.overview import overview, png
 
 AGREEMENT = 1e-3
 
@@ -73,9 +71,7 @@ class Reconstruction:
 
     def _repr_png_(self) -> bytes:
         """The slices of the first volume, as a notebook shows them."""
-        buffer = io.BytesIO()
-        Image.fromarray(overview(self.magnitudes[: self.stack])[0]).save(buffer, format="PNG")
-        return buffer.getvalue()
+        return png(overview(self.magnitudes[: self.stack])[0])
 
     def __repr__(self) -> str:
         """Return sizes and names, without the pixels."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from somamba.native import depthwise
 from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
-from somamba.native.structures import Interface, Scan, ScanSizes, Stream, Strided, address, doubles, pointer
+from somamba.native.structures import Interface, ScanCall, ScanSizes, Stream, Strided, address, doubles, pointer
 from somamba.native.weights import StreamWeights
 
 PIECE = 512
@@ -165,9 +165,9 @@ class Block:
         call.scale, call.shift = map(float, access.strengths)
         return call
 
-    def _scan(self) -> tuple[Scan, int, ScanSizes]:
+    def _scan(self) -> tuple[ScanCall, int, ScanSizes]:
         sizes, heads, tokens = self.sizes, self.sizes.heads, self.tokens + self.lead
-        scan = Scan(self.images, tokens, heads, sizes.p, sizes.n, sizes.rank, sizes.groups, sizes.angles)
+        scan = ScanCall(self.images, tokens, heads, sizes.p, sizes.n, sizes.rank, sizes.groups, sizes.angles)
         scan.advance = tokens
         for name, buffer in (("C", self.C), ("B", self.B)):
             setattr(scan, name, Strided(pointer(buffer), tokens * sizes.wide, sizes.wide, sizes.n))

@@ -44,7 +44,7 @@ class Strided(ctypes.Structure):
         return cls(pointer(tensor), *tensor.stride()[:3])
 
 
-class Scan(ctypes.Structure):
+class ScanCall(ctypes.Structure):
     """Arguments of the Mamba-3 scan."""
 
     _fields_ = [
@@ -212,7 +212,7 @@ class Stream(ctypes.Structure):
         ("decay_softplus", c_int64),
         *((name, FLOATS) for name in ("normed", "projected", "hidden", "readout", "raw", "reduced")),
         ("interface", Interface),
-        ("scan", Scan),
+        ("scan", ScanCall),
     ]
 
 
@@ -281,7 +281,7 @@ class Solve(ctypes.Structure):
 
 
 STRUCTURES: tuple[type[ctypes.Structure], ...] = (
-    Constants, Strided, Scan, ScanGradient, ScanSizes, Selective, SelectiveGradient, SelectiveSizes, Interface,
+    Constants, Strided, ScanCall, ScanGradient, ScanSizes, Selective, SelectiveGradient, SelectiveSizes, Interface,
     InterfaceGradient, Depthwise, DepthwiseGradient, Route, RouteGradient, RouteSizes, Stream, StreamGradient,
     StreamSizes, End, EndGradient, Transform, Solve,
 )  # fmt: skip

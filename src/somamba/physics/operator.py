@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -61,13 +62,11 @@ class LinearOperator(ABC):
     def to(self, device: torch.device | str) -> "LinearOperator":
         """Return the same map with its tensors on ``device``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(
-            self,
-            **{
-                name: send(value, device) if isinstance(value, Tensor) else value.to(device)
-                for name, value in values.items()
-            },
-        )
+        moved: dict[str, Any] = {
+            name: send(value, device) for name, value in values.items() if isinstance(value, Tensor)
+        }
+        moved |= {name: value.to(device) for name, value in values.items() if isinstance(value, LinearOperator)}
+        return replace(self, **moved)
 
     def __repr__(self) -> str:
         shapes = ", ".join("×".join(map(str, getattr(self, field.name).shape)) for field in fields(self))
@@ -194,10 +193,6 @@ class Scaled(LinearOperator):
     @override
     def partial_isometry(self) -> bool:
         return abs(self.factor) == 1 and self.operator.partial_isometry
-
-    @override
-    def to(self, device: torch.device | str) -> LinearOperator:
-        return replace(self, operator=self.operator.to(device))
 
     @override
     def __repr__(self) -> str:

@@ -242,7 +242,12 @@ def check_mask(mask: NDArray[np.bool_], shape: tuple[int, ...], path: Path) -> N
 
 def raw_scan_from(stored: Stored) -> RawScan:
     """Find out how the array has to be turned, and make a raw scan of it."""
-    masked = partial(_masked, stored.volume.read, stored.mask)
+
+    def masked(start: int, stop: int) -> NDArray[np.complex64]:
+        kspace = stored.volume.read(start, stop)
+        # Not a product: that would leave negative zeros, from which the sign of what was measured can be read.
+        return kspace if stored.mask is None else np.where(stored.mask, kspace, np.complex64(0))
+
     volume = Volume(shape=stored.volume.shape, read=masked)
     sample = volume.slice(slice_with_signal(volume, stored.path))
     arrangement = find_arrangement(sample, stored.path, centred=stored.centred, may_be_rolled=stored.may_be_rolled)
@@ -256,7 +261,7 @@ def raw_scan_from(stored: Stored) -> RawScan:
         format=stored.format,
         volume=Volume(
             shape=(*stored.volume.shape[:2], *arranged.shape[-2:]),
-            read=partial(_read_arranged, masked, arrangement, rows),
+            read=lambda start, stop: _arranged(masked(start, stop), arrangement, rows),
         ),
         image_shape=(rows or height, min(width, stored.columns or width)),
         voxel=stored.voxel,
@@ -265,20 +270,6 @@ def raw_scan_from(stored: Stored) -> RawScan:
         transposed=arrangement.transposed,
         notes=(*stored.notes, *arrangement.notes()),
     )
-
-
-def _masked(
-    reading: Callable[[int, int], NDArray[Any]], mask: NDArray[np.bool_] | None, start: int, stop: int
-) -> NDArray[np.complex64]:
-    kspace = reading(start, stop)
-    # Not a product: that would leave negative zeros, from which the sign of what was measured can be read.
-    return kspace if mask is None else np.where(mask, kspace, np.complex64(0))
-
-
-def _read_arranged(
-    reading: Callable[[int, int], NDArray[Any]], arrangement: Arrangement, rows: int | None, start: int, stop: int
-) -> NDArray[np.complex64]:
-    return _arranged(reading(start, stop), arrangement, rows)
 
 
 def _arranged(block: NDArray[np.complex64], arrangement: Arrangement, rows: int | None) -> NDArray[np.complex64]:

@@ -11,10 +11,7 @@ WORDS = {"R": "right", "L": "left", "A": "anterior", "P": "posterior", "S": "sup
 
 
 def stack_affine(
-    *,
-    along_x: NDArray[np.float64],
-    along_y: NDArray[np.float64],
-    through: NDArray[np.float64],
+    directions: NDArray[np.float64],
     positions: NDArray[np.float64],
     voxel: tuple[float, float, float],
     image_shape: tuple[int, int],
@@ -22,9 +19,7 @@ def stack_affine(
     """The affine of a stack of parallel slices.
 
     Args:
-        along_x: Direction in which column numbers grow, of length 1.
-        along_y: Direction in which row numbers grow.
-        through: Direction from slice to slice.
+        directions: Directions in which columns, rows and slices are counted, each a line of length 1.
         positions: Centre of every slice, (slices, 3) in mm.
         voxel: Size along (slices, y, x).
         image_shape: Rows and columns; pixel ``n // 2`` is the centre.
@@ -32,10 +27,10 @@ def stack_affine(
     Returns:
         The affine, or None if directions are missing or not perpendicular, or slices are not evenly spaced.
     """
-    directions = np.stack([along_x, along_y, through], axis=1)
-    if not np.allclose(directions.T @ directions, np.eye(3), atol=TOLERANCE):
+    if not np.allclose(directions @ directions.T, np.eye(3), atol=TOLERANCE):
         return None
     steps = np.diff(positions, axis=0)
+    along_x, along_y, through = directions
     step = through * voxel[0]
     if len(steps) and np.linalg.norm(steps[0]) > TOLERANCE:
         if not np.allclose(steps, steps[0], atol=TOLERANCE * np.linalg.norm(steps[0])):

@@ -29,7 +29,7 @@ def series(events: Sequence[Event], kind: str, name: str) -> list[float]:
         kind: Which events: ``step`` or ``validation``.
         name: The fact, such as ``rate``.
     """
-    return [value for _, value in _points(events, kind, name, STEPS)]
+    return [value for _, value in points(events, kind, name)]
 
 
 def seconds_left(events: Sequence[Event]) -> float | None:
@@ -48,16 +48,6 @@ def seconds_left(events: Sequence[Event]) -> float | None:
     return max(0.0, (length - done) * each + coming * (checks[-1] if checks else 0.0))
 
 
-def losses(events: Sequence[Event], axis: str = STEPS) -> list[Point]:
-    """The loss of every step that was taken; a skipped step has none."""
-    return _points(events, "step", "loss", axis)
-
-
-def validations(events: Sequence[Event], axis: str = STEPS) -> list[Point]:
-    """PSNR of every validation."""
-    return _points(events, "validation", "psnr", axis)
-
-
 def running_mean(points: Sequence[Point]) -> list[Point]:
     """Every value replaced by the mean of the last `SMOOTHING` values."""
     total, means = 0.0, []
@@ -67,7 +57,15 @@ def running_mean(points: Sequence[Point]) -> list[Point]:
     return means
 
 
-def _points(events: Sequence[Event], kind: str, name: str, axis: str) -> list[Point]:
+def points(events: Sequence[Event], kind: str, name: str, axis: str = STEPS) -> list[Point]:
+    """The values of one fact along the training; an event that lacks it, as a skipped step lacks a loss, has no point.
+
+    Args:
+        events: The journal of a run.
+        kind: Kind of the events, ``step`` or ``validation``.
+        name: The fact, such as ``loss`` or ``psnr``.
+        axis: What is counted along the training: `STEPS` or `MINUTES`.
+    """
     # A journal of another version may lack a name.
     found = [event for event in events if event.get("event") == kind and is_number(event.get("step"))]
     found = [event for event in found if is_number(event.get(name))]

@@ -75,15 +75,7 @@ def comparable_runs(records: Iterable[ScoreRecord]) -> list[ComparableRuns]:
     """Evaluations sorted into those that may be compared; refused if a case is missing or double."""
     found = []
     for group in comparable(by_evaluation(records)):
-        ordered = sorted(
-            group,
-            key=lambda one: (
-                method_place(one.subject.method),
-                one.subject.seed,
-                one.subject.epochs,
-                one.subject.weights,
-            ),
-        )
+        ordered = sorted(group, key=lambda one: _order(one.subject))
         names = distinct_names(ordered)
         if len(set(names)) != len(names):
             raise InputError(f"Two evaluations of {names[0]} cannot be told apart; give the files of one of them.")

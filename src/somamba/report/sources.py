@@ -12,14 +12,14 @@ from somamba.durable import current
 from somamba.errors import InputError
 from somamba.regular_files import open_regular, read_regular
 from somamba.report.names import method_place
-from somamba.results.cost import CostRecord, read_costs
+from somamba.results.cost import CostRecord
 from somamba.results.gallery import KeptCase, is_gallery, read_gallery
 from somamba.results.journal import JOURNAL, Event, read_journal
-from somamba.results.leakage import LeakageRecord, read_leakage
-from somamba.results.record import holds
-from somamba.results.scores import ScoreRecord, read_scores
+from somamba.results.leakage import LeakageRecord
+from somamba.results.record import holds, read_records
+from somamba.results.scores import ScoreRecord
 from somamba.results.setting import Subject
-from somamba.results.sweep import SweepRecord, read_sweep
+from somamba.results.sweep import SweepRecord
 
 LARGEST_PICTURE = 1 << 28
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -96,7 +96,7 @@ def gather(paths: Sequence[Path]) -> Sources:
             pictures += _take_file(path, found)
     found.pictures = {name: _picture(path) for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
     for folder, name in zip(folders, run_names(folders), strict=True):
-        scores = read_scores(folder / "val.csv") if (folder / "val.csv").is_file() else []
+        scores = read_records(ScoreRecord, folder / "val.csv") if (folder / "val.csv").is_file() else []
         found.runs.append(_read_run(folder, name, scores[0].subject if scores else None))
         found.scores += scores
     found.runs.sort(key=lambda run: (method_place(run.model), run.name))
@@ -113,7 +113,7 @@ def _take_folder(path: Path, found: Sources) -> list[Path]:
     if runs := sorted(journal.parent for journal in path.glob(f"*/{JOURNAL}")):
         # Grids that share a folder share runs, and each lists them.
         summaries = [file for file in sorted(path.glob("*.csv")) if holds(file, SweepRecord)]
-        told = {row.run: row for file in summaries for row in read_sweep(file)}
+        told = {row.run: row for row in read_records(SweepRecord, *summaries)}
         found.sweep += told.values()
         return runs
     names = sorted(entry.name for entry in path.iterdir())
@@ -130,18 +130,14 @@ def _take_file(path: Path, found: Sources) -> list[Path]:
         raise InputError(f"{path} cannot be read: {error.strerror}. Wanted: {WANTED}.") from None
     if start.startswith(PNG):
         return [path]
-    if holds(path, ScoreRecord):
-        found.scores += read_scores(path)
-    elif holds(path, LeakageRecord):
-        found.leakage += read_leakage(path)
-    elif holds(path, CostRecord):
-        found.costs += read_costs(path)
-    elif holds(path, SweepRecord):
-        found.sweep += read_sweep(path)
-    else:
-        first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
-        raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
-    return []
+    kinds: dict[type, list[Any]] = {ScoreRecord: found.scores, LeakageRecord: found.leakage}
+    kinds |= {CostRecord: found.costs, SweepRecord: found.sweep}
+    for kind, records in kinds.items():
+        if holds(path, kind):
+            records += read_records(kind, path)
+            return []
+    first = start.split(b"\n", 1)[0].decode(errors="replace").strip()
+    raise InputError(f"{path} is nothing a report is made of: it begins with {first[:60]!r}. Wanted: {WANTED}.")
 
 
 def _picture(path: Path) -> bytes:

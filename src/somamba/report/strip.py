@@ -1,12 +1,11 @@
 """Grey images side by side with a caption above each: a PNG that needs no matplotlib."""
 
-import io
 from collections.abc import Mapping
 
 import numpy as np
 from PIL import Image, ImageDraw
-from PIL.PngImagePlugin import PngInfo
 
+from somamba.inference.overview import png
 from somamba.report.page.pixels import Numbers
 
 HEIGHT = 256
@@ -34,8 +33,4 @@ def draw_strip(images: Mapping[str, Numbers]) -> bytes:
         panel = Image.fromarray(grey).resize((width, height), Image.Resampling.NEAREST)
         picture.paste(panel, (number * (width + MARGIN), CAPTION))
         draw.text((number * (width + MARGIN) + 2, 3), caption, fill=0)
-    told = PngInfo()
-    told.add_text("Software", "somamba")
-    content = io.BytesIO()
-    picture.save(content, format="PNG", pnginfo=told)
-    return content.getvalue()
+    return png(np.asarray(picture), Software="somamba")

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from somamba.durable import replace_file
 from somamba.errors import InputError
+from somamba.files.formats.npy import read_header
+from somamba.files.formats.npz import open_member
 from somamba.files.limits import check_unpacking
 from somamba.regular_files import read_regular
 from somamba.results.record import columns, leaves, nested
@@ -29,8 +30,6 @@ LARGEST_ARRAY = 1 << 30
 """Bytes of all arrays of a file together: a case of 100 slices of 640 x 400 complex numbers has a fifth of it."""
 LARGEST_TEXT = 1 << 22
 """Bytes of a JSON file or text."""
-HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 Facts = TypeVar("Facts")
 
@@ -117,21 +116,15 @@ def parse_facts(text: str | bytes, kind: type[Facts], defaults: Mapping[str, Any
 
 
 def _member(archive: zipfile.ZipFile, name: str, wanted: Wanted, left: int) -> NDArray[Any]:
-    entry = archive.getinfo(f"{name}.npy")
-    if entry.compress_type not in PACKINGS:
-        raise ValueError(f"{name} is packed in an unknown way")
-    with archive.open(f"{name}.npy") as stream:
-        version = npy.read_magic(stream)
-        if version not in HEADERS:
-            raise ValueError(f"{name} has version {version} of the .npy format")
-        shape, by_columns, dtype = HEADERS[version](stream)
+    with open_member(archive, f"{name}.npy") as stream:
+        shape, by_columns, dtype = read_header(stream)
         is_kind = dtype.kind == "U" if wanted.dtype is np.str_ else dtype == wanted.dtype
         if not is_kind or len(shape) != wanted.axes:
             raise ValueError(f"{name} must be {np.dtype(wanted.dtype)} with {wanted.axes} axes, it is {dtype} {shape}")
         size = dtype.itemsize * math.prod(shape)
         if size > (LARGEST_TEXT if dtype.kind == "U" else left):
             raise ValueError(f"{name} declares {size} bytes, which are too many")
-        check_unpacking(size, entry.compress_size)
+        check_unpacking(size, archive.getinfo(f"{name}.npy").compress_size)
         content = stream.read(size)
     if len(content) != size:
         raise ValueError(f"{name} declares {size} bytes and has {len(content)}")

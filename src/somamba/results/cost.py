@@ -1,11 +1,9 @@
 """What a network costs, as a line of a CSV file. No torch."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from somamba.errors import InputError
-from somamba.results.record import check_values, read_records, write_records
+from somamba.results.record import check_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,13 +46,3 @@ class CostRecord:
     def size(self) -> tuple[int, int]:
         """Height and width of the image."""
         return self.height, self.width
-
-
-def write_costs(path: Path, records: Sequence[CostRecord]) -> None:
-    """Write a CSV file in one piece."""
-    write_records(path, records)
-
-
-def read_costs(path: Path) -> list[CostRecord]:
-    """Read a CSV file that `write_costs` wrote."""
-    return read_records(path, CostRecord)

@@ -6,14 +6,12 @@ eta    RLeak / (HLeak + epsilon), always taken last: of averages, as in the pape
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 from typing import ClassVar, NamedTuple
 
 from somamba.errors import InputError
 from somamba.results.averages import Spread, grouped, spread
 from somamba.results.comparable import check_comparable, conditions
-from somamba.results.record import read_records, write_records
 from somamba.results.setting import CaseRecord, Evaluation
 
 EPSILON = 1e-12
@@ -59,6 +57,11 @@ class LeakageRecord(CaseRecord):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"Case {self.case!r}, unit {self.unit}: {name} is a share, not {getattr(self, name)}.")
 
+    @staticmethod
+    def check_file(records: "Sequence[LeakageRecord]") -> None:
+        """Refuse the records of a file with a missing or double row."""
+        by_measurement(records)
+
     @property
     def setting_of_leakage(self) -> "LeakageSetting":
         """The measurement that this record belongs to."""
@@ -88,19 +91,6 @@ class LeakageAverage(NamedTuple):
 
 
 LeakageGroups = dict[LeakageSetting, list[LeakageRecord]]
-
-
-def write_leakage(path: Path, records: Sequence[LeakageRecord]) -> None:
-    """Write a CSV file in one piece."""
-    by_measurement(records)
-    write_records(path, records)
-
-
-def read_leakage(path: Path) -> list[LeakageRecord]:
-    """Read a CSV file that `write_leakage` wrote; a missing or double row is refused."""
-    records = read_records(path, LeakageRecord)
-    by_measurement(records)
-    return records
 
 
 def by_measurement(records: Iterable[LeakageRecord]) -> LeakageGroups:

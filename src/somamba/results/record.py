@@ -111,6 +111,7 @@ def write_records(path: Path, records: Sequence[Any]) -> None:
     """Write records of one kind as a CSV file; a reader sees the old file or the new one, never a part."""
     if not records:
         raise InputError(f"{path}: there are no rows to write.")
+    _check_file(records)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns(type(records[0])))
@@ -118,8 +119,12 @@ def write_records(path: Path, records: Sequence[Any]) -> None:
     replace_file(path, text.getvalue().encode())
 
 
-def read_records(path: Path, kind: type[Record]) -> list[Record]:
-    """Read a CSV file that `write_records` wrote from records of this kind."""
+def read_records(kind: type[Record], *paths: Path) -> list[Record]:
+    """Read CSV files that `write_records` wrote from records of this kind."""
+    return [record for path in paths for record in _read_file(path, kind)]
+
+
+def _read_file(path: Path, kind: type[Record]) -> list[Record]:
     try:
         text = read_regular(path, most=LARGEST_FILE).decode()
         table = list(csv.reader(io.StringIO(text, newline=""), strict=True))
@@ -131,7 +136,18 @@ def read_records(path: Path, kind: type[Record]) -> list[Record]:
         raise InputError(f"{path}: the first line must be {','.join(names)}; it is {found[:500]!r}. Write it again.")
     if not table[1:]:
         raise InputError(f"{path}: no case, only the heading.")
-    return [_record(path, number, cells, kind) for number, cells in enumerate(table[1:], start=2)]
+    records = [_record(path, number, cells, kind) for number, cells in enumerate(table[1:], start=2)]
+    try:
+        _check_file(records)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return records
+
+
+def _check_file(records: Sequence[Any]) -> None:
+    """Refuse records that may not share a file; their kind says which with ``check_file``, if it has rules."""
+    if check := getattr(type(records[0]), "check_file", None):
+        check(records)
 
 
 def holds(path: Path, kind: type[Any]) -> bool:

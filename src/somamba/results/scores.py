@@ -6,12 +6,10 @@ double or not finite is noticed whenever the file is read.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from somamba.errors import InputError
 from somamba.results.averages import Spread, grouped, repeated, spread
-from somamba.results.record import read_records, write_records
 from somamba.results.setting import CaseRecord, Evaluation
 
 METRICS = ("psnr", "ssim", "nmse")
@@ -31,6 +29,11 @@ class ScoreRecord(CaseRecord):
     psnr: float
     ssim: float
     nmse: float
+
+    @staticmethod
+    def check_file(records: "Sequence[ScoreRecord]") -> None:
+        """Refuse the records of a file with a missing or double case."""
+        by_evaluation(records)
 
 
 def by_evaluation(records: Iterable[ScoreRecord]) -> dict[Evaluation, list[ScoreRecord]]:
@@ -67,16 +70,3 @@ def check_cases(found: Sequence[str], wanted: Sequence[str]) -> None:
     for what, names in wrong.items():
         if names:
             raise InputError(f"{len(names)} cases are {what}: {', '.join(names[:5])}{', ...' if names[5:] else ''}.")
-
-
-def write_scores(path: Path, records: Sequence[ScoreRecord]) -> None:
-    """Write a CSV file in one piece."""
-    by_evaluation(records)
-    write_records(path, records)
-
-
-def read_scores(path: Path) -> list[ScoreRecord]:
-    """Read a CSV file that `write_scores` wrote; a missing, double or non-finite case is refused."""
-    records = read_records(path, ScoreRecord)
-    by_evaluation(records)
-    return records

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from somamba.errors import InputError
 from somamba.results.averages import repeated
 from somamba.results.comparable import Conditions
-from somamba.results.record import check_values, read_records, write_records
+from somamba.results.record import check_values
 from somamba.results.setting import Setting, Subject
 
 
@@ -48,6 +47,12 @@ class SweepRecord:
         if min(self.minutes, self.seconds, self.steps) < 0:
             raise InputError(f"Run {self.run!r}: minutes, seconds and steps cannot be negative.")
 
+    @staticmethod
+    def check_file(records: "Sequence[SweepRecord]") -> None:
+        """Refuse the records of a file in which a run comes twice."""
+        if double := repeated([record.run for record in records]):
+            raise InputError(f"run {double[0]!r} has more than one row; sweep again to write it anew.")
+
     @property
     def budget(self) -> str:
         """The budget in words; empty if epochs decided."""
@@ -57,16 +62,3 @@ class SweepRecord:
     def conditions(self) -> Conditions:
         """What the run was measured on; a summary does not know the masks of single cases."""
         return Conditions(setting=self.setting, more=(("cases", self.cases),))
-
-
-def write_sweep(path: Path, records: Sequence[SweepRecord]) -> None:
-    """Write a CSV file in one piece."""
-    write_records(path, records)
-
-
-def read_sweep(path: Path) -> list[SweepRecord]:
-    """Read a CSV file that `write_sweep` wrote; a run that comes twice is refused."""
-    records = read_records(path, SweepRecord)
-    if double := repeated([record.run for record in records]):
-        raise InputError(f"{path}: run {double[0]!r} has more than one row; sweep again to write it anew.")
-    return records

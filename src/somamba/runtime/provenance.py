@@ -10,7 +10,9 @@ PACKAGES = ("somamba", "torch", "numpy", "scikit-image", "safetensors")
 
 def code_record() -> dict[str, str]:
     """Versions of what a result depends on, and the commit of this package's own repository."""
-    return {"commit": commit(), "python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+    return {"commit": commit(), "python": platform.python_version()} | {
+        name: installed_version(name) for name in PACKAGES
+    }
 
 
 def commit() -> str:
@@ -44,7 +46,8 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _version(package: str) -> str:
+def installed_version(package: str) -> str:
+    """The version of a package, in words if there is none."""
     try:
         return version(package)
     except PackageNotFoundError:

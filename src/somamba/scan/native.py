@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from somamba.native.library import constants, library, workers
-from somamba.native.structures import Scan, ScanGradient, ScanSizes, Strided, doubles, pointer
+from somamba.native.structures import ScanCall, ScanGradient, ScanSizes, Strided, doubles, pointer
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
 ARGUMENTS = tuple(field.name for field in fields(ScanInputs))
@@ -117,11 +117,11 @@ def _readable(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(t if readable(name, t) else t.contiguous() for name, t in zip(ARGUMENTS, tensors, strict=True))
 
 
-def _describe(tensors: tuple[Tensor, ...]) -> tuple[Scan, ScanSizes, int]:
+def _describe(tensors: tuple[Tensor, ...]) -> tuple[ScanCall, ScanSizes, int]:
     C, B, x, z, *parameters, angles, dt, adt, trap = tensors
     batch, tokens, heads, p = x.shape
     rank, groups, n = B.shape[2:]
-    call = Scan(batch, tokens, heads, p, n, rank, groups, angles.shape[-1], advance=tokens)
+    call = ScanCall(batch, tokens, heads, p, n, rank, groups, angles.shape[-1], advance=tokens)
     for name, tensor in (("C", C), ("B", B)):
         setattr(call, name, Strided(pointer(tensor), tensor.stride(0), tensor.stride(1), tensor.stride(3)))
         setattr(call, f"{name}_rank", tensor.stride(2))

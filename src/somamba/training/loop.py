@@ -72,9 +72,9 @@ def fit(
         validation = open_validation(recipe.data, on_case=_told("validation", tell))
         validation = spread_cases(validation, recipe.validation_cases)
         model = build_model(recipe)
-        return train(
-            model, training, validation, recipe, folder, world=world, resume=resume, origin=origin, tell=tell, stop=stop
-        )
+        with _claimed(folder, world):
+            asked: dict[str, Any] = {"resume": resume, "origin": origin, "tell": tell, "stop": stop}
+            return train(model, training, validation, recipe, folder, world=world, **asked)
 
 
 def _told(cases: str, tell: Listener) -> Callable[[int, int], None]:
@@ -95,39 +95,6 @@ def build_model(recipe: Recipe) -> Reconstructor:
     return model
 
 
-def train(
-    model: Reconstructor,
-    training: SliceDataset,
-    validation: SliceDataset,
-    recipe: Recipe,
-    folder: Path,
-    *,
-    world: World,
-    resume: bool = False,
-    origin: Path | None = None,
-    tell: Listener = lambda _event: None,
-    stop: StopRequest | None = None,
-) -> Outcome:
-    """Train a model on slices that are open already; see `fit`.
-
-    Args:
-        model: The model.
-        training: The slices to train on.
-        validation: The slices that choose the best weights.
-        recipe: The recipe.
-        folder: Where the run is written.
-        world: The processes that train together.
-        resume: Go on from the last checkpoint in ``folder``.
-        origin: The weights that the training started from.
-        tell: Called with every event of the journal.
-        stop: Says when to end before the budget is used up.
-    """
-    with _claimed(folder, world):
-        return _train(
-            model, training, validation, recipe, folder, world=world, resume=resume, origin=origin, tell=tell, stop=stop
-        )
-
-
 @contextmanager
 def _claimed(folder: Path, world: World) -> Iterator[None]:
     """Keep other trainers out of the folder of a run; all processes fail if the first one cannot."""
@@ -143,7 +110,7 @@ def _claimed(folder: Path, world: World) -> Iterator[None]:
         yield
 
 
-def _train(
+def train(
     model: Reconstructor,
     training: SliceDataset,
     validation: SliceDataset,
@@ -151,11 +118,25 @@ def _train(
     folder: Path,
     *,
     world: World,
-    resume: bool,
-    origin: Path | None,
-    tell: Listener,
-    stop: StopRequest | None,
+    resume: bool = False,
+    origin: Path | None = None,
+    tell: Listener = lambda _event: None,
+    stop: StopRequest | None = None,
 ) -> Outcome:
+    """Train a model on slices that are open already, in a folder that no other process writes to; see `fit`.
+
+    Args:
+        model: The model.
+        training: The slices to train on.
+        validation: The slices that choose the best weights.
+        recipe: The recipe.
+        folder: Where the run is written.
+        world: The processes that train together.
+        resume: Go on from the last checkpoint in ``folder``.
+        origin: The weights that the training started from.
+        tell: Called with every event of the journal.
+        stop: Says when to end before the budget is used up.
+    """
     started = time.monotonic()
     plan = make_plan(recipe, len(training), world.size)
     model.to(world.device)

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from somamba.errors import ConfigError
-from somamba.options import check_between
+from somamba.options import check_between, check_positive
 from somamba.runtime.device import MOST_THREADS
 
 LARGEST_BATCH = 1 << 16
@@ -31,8 +30,5 @@ class Machine:
     """Run the units of a network through ``torch.compile``; the first step then takes minutes. Meant for CUDA."""
 
     def __post_init__(self) -> None:
-        for name in ("threads", "micro_batch", "max_minutes", "checkpoint_minutes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(f"machine.{name}={value} must be positive.")
+        check_positive(self, "machine.", "threads", "micro_batch", "max_minutes", "checkpoint_minutes")
         check_between(self, "machine.", threads=(1, MOST_THREADS), workers=(0, 1024), micro_batch=(1, LARGEST_BATCH))

@@ -18,7 +18,7 @@ from somamba.bounded_yaml import MOST_BYTES, load_yaml
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.models.zoo import MODELS
-from somamba.options import LARGEST_WHOLE, check_between, check_numbers, modern
+from somamba.options import LARGEST_WHOLE, check_between, check_numbers, check_positive, modern
 from somamba.regular_files import read_regular
 from somamba.settings import add_config, check_tables, flat, parser_for, refusal, to_plain
 from somamba.training.machine import LARGEST_BATCH, Machine
@@ -55,10 +55,7 @@ class Optimiser:
     """Training stops after so many steps in a row whose gradient is not finite; each is skipped and counted."""
 
     def __post_init__(self) -> None:
-        positive = {"learning_rate": self.learning_rate, "clip_norm": self.clip_norm, "max_skips": self.max_skips}
-        for name, value in positive.items():
-            if not value > 0:
-                raise ConfigError(f"optimiser.{name}={value} must be positive.")
+        check_positive(self, "optimiser.", "learning_rate", "clip_norm", "max_skips")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ConfigError(f"optimiser.betas={self.betas} must lie between 0 and below 1, such as (0.9, 0.999).")
         if not (self.warmup_epochs >= 0 and self.weight_decay >= 0 and 0 <= self.final_rate <= self.learning_rate):
@@ -139,10 +136,7 @@ class Recipe:
         wanted = type(MODELS[self.model].config)
         if not isinstance(self.network, wanted):
             raise ConfigError(f"model={self.model!r} needs network: {wanted.__name__}, got {self.network!r}.")
-        for name in ("epochs", "minutes", "batch_size", "validate_every", "validation_cases"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ConfigError(f"{name}={value} must be positive.")
+        check_positive(self, "", "epochs", "minutes", "batch_size", "validate_every", "validation_cases")
         check_between(self, epochs=(1, 10**6), batch_size=(1, LARGEST_BATCH), seed=(0, LARGEST_WHOLE))
         if not self.optimiser.warmup_epochs < self.epochs:
             raise ConfigError(

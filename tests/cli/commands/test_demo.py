@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from somamba.cli.commands import demo
+from somamba.cli.main import run_command
 from somamba.errors import InputError, UsageError
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import DEFAULT, open_weights
@@ -30,7 +31,7 @@ def test_the_sample_is_the_scan_it_was_made_from(shared_data):
 
 
 def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsys):
-    demo.main(["-o", str(tmp_path / "out"), "--adapt", "1"])
+    run_command("demo", ["-o", str(tmp_path / "out"), "--adapt", "1"])
     text = capsys.readouterr().out
     assert "56 of 224 columns" in text
     assert all(name in text for name in ("Zero-Filling", "CG-SENSE", "SO-Mamba", "SO-Mamba, adapted"))
@@ -49,7 +50,7 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsy
 def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squares_in_ssim():
     undersampling = Undersampling(acceleration=4)
     names = ("zero_filled", "cg_sense", DEFAULT)
-    found = {name: demo.attempt(open_weights(name), undersampling).scores for name in names}
+    found = {name: demo.attempt(open_weights(name), undersampling) for name in names}
     assert found[DEFAULT].psnr >= found["zero_filled"].psnr + 6
     assert found[DEFAULT].ssim > found["cg_sense"].ssim
 
@@ -57,17 +58,17 @@ def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squar
 def test_weights_that_are_not_there_are_refused_before_any_computing(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "reconstruct", lambda *_, **__: pytest.fail("it computed first"))
     with pytest.raises(InputError, match="Did you mean 'brain_raw'"):
-        demo.main(["-o", str(tmp_path), "--weights", "brain_rwa"])
+        run_command("demo", ["-o", str(tmp_path), "--weights", "brain_rwa"])
 
 
 def test_a_place_that_cannot_be_written_is_said_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="out"):
-        demo.main(["-o", str(tmp_path / "file" / "out")])
+        run_command("demo", ["-o", str(tmp_path / "file" / "out")])
 
 
 def test_without_matplotlib_the_page_is_still_written(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "installed", lambda _module: False)
-    demo.main(["-o", str(tmp_path), "--weights", "zero_filled"])
+    run_command("demo", ["-o", str(tmp_path), "--weights", "zero_filled"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.html"]
     assert "needs matplotlib" in capsys.readouterr().out

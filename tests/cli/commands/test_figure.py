@@ -10,7 +10,7 @@ from results.made_gallery import write_gallery
 from results.made_leakage import leakage_rows
 from results.made_streams import recorded
 from somamba.cli.main import main
-from somamba.results.leakage import write_leakage
+from somamba.results.record import write_records
 from somamba.results.streams import write_streams
 
 pytest.importorskip("matplotlib")
@@ -19,7 +19,7 @@ pytest.importorskip("matplotlib")
 @pytest.fixture
 def files(tmp_path):
     write_gallery(tmp_path / "gallery", size=(20, 20))
-    write_leakage(tmp_path / "leakage.csv", leakage_rows())
+    write_records(tmp_path / "leakage.csv", leakage_rows())
     write_streams(tmp_path / "streams.npz", recorded())
     save_tiny(tmp_path / "checkpoint", model="residency_token")
     return tmp_path

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from raw.made import coil_kspace, columns
-from somamba.cli.commands.inspect import main
 from somamba.cli.main import main as somamba
+from somamba.cli.main import run_command
 from somamba.errors import DataError
 
 
@@ -21,7 +21,7 @@ def rows(text):
 
 
 def test_a_scan_is_described(scan, capsys):
-    main([str(scan)])
+    run_command("inspect", [str(scan)])
     out = capsys.readouterr().out
     table = rows(out)
     assert table["format"] == "NumPy array (.npy)"
@@ -31,7 +31,7 @@ def test_a_scan_is_described(scan, capsys):
 
 
 def test_what_the_user_says_is_believed(scan, capsys):
-    main([str(scan), "--axes", "slices,y,x", "--centred"])
+    run_command("inspect", [str(scan), "--axes", "slices,y,x", "--centred"])
     assert rows(capsys.readouterr().out)["slices"] == "3"
 
 
@@ -44,14 +44,14 @@ def test_a_bad_file_is_one_line_and_exit_code_2(tmp_path, capsys):
 def test_several_files_are_all_looked_at(scan, tmp_path, capsys):
     (tmp_path / "bad.npy").write_bytes(b"no array")
     with pytest.raises(DataError, match=r"1 of 2 files cannot be used\."):
-        main([str(tmp_path / "bad.npy"), str(scan)])
+        run_command("inspect", [str(tmp_path / "bad.npy"), str(scan)])
     out = " ".join(capsys.readouterr().out.split())
     assert "cannot be used:" in out
     assert "every 4th column" in out
 
 
 def test_the_real_brain_is_described(scanner_file, capsys):
-    main([str(scanner_file)])
+    run_command("inspect", [str(scanner_file)])
     out = capsys.readouterr().out
     assert rows(out)["coils"] == "13"
     assert "The zero frequency was the first sample" in " ".join(out.split())

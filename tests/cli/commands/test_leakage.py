@@ -6,14 +6,15 @@ import pytest
 import torch
 
 from models.small import perturb, shrink
-from somamba.cli.commands import leakage
+from somamba.cli.main import run_command
 from somamba.data.config import DataConfig
 from somamba.data.phantom import write_phantom
 from somamba.errors import ConfigError, InputError
 from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
 from somamba.models.so_mamba.variants import VARIANTS
 from somamba.models.zoo import MODELS
-from somamba.results.leakage import by_cutoff, read_leakage
+from somamba.results.leakage import LeakageRecord, by_cutoff
+from somamba.results.record import read_records
 from somamba.settings import to_plain
 
 
@@ -35,14 +36,14 @@ def folder(tmp_path_factory):
 
 def run(folder, checkpoint, *more):
     where = ["--dataset", "acdc", "--data", str(folder / "acdc"), "--cache", str(folder / "cache"), "--device", "cpu"]
-    leakage.main([checkpoint, *where, *more])
+    run_command("leakage", [checkpoint, *where, *more])
 
 
 @pytest.mark.parametrize("name", ["so_mamba", "without_outlet", "tied_decay"])
 def test_a_checkpoint_is_measured_unit_by_unit(folder, tmp_path, capsys, name):
     path = tmp_path / "x.csv"
     run(folder, str(folder / name), "--split", "val", "--cutoff", "0.25", "0.35", "--csv", str(path))
-    rows = read_leakage(path)
+    rows = read_records(LeakageRecord, path)
     assert len(rows) == 2 * 4 * 2
     assert {row.case for row in rows} == {"patient001", "patient004"}
     assert {(row.subject.method, row.setting.acceleration, row.subject.seed) for row in rows} == {(name, 8.0, 3)}
@@ -63,7 +64,7 @@ def test_the_backend_of_the_states_changes_nothing(folder, tmp_path):
     for backend in ("reference", "chunked", "auto"):
         path = tmp_path / f"{backend}.csv"
         run(folder, str(folder / "so_mamba"), "--limit-cases", "1", "--backend", backend, "--csv", str(path))
-        found.append([value for row in read_leakage(path) for value in (row.hleak, row.rleak)])
+        found.append([value for row in read_records(LeakageRecord, path) for value in (row.hleak, row.rleak)])
     assert found[1] == pytest.approx(found[0], abs=1e-5)
     assert found[2] == pytest.approx(found[0], abs=1e-5)
 
@@ -73,7 +74,7 @@ def test_a_smaller_radius_leaves_more_outside(folder, tmp_path):
     for radius in ("corner", "side"):
         path = tmp_path / f"{radius}.csv"
         run(folder, str(folder / "so_mamba"), "--limit-cases", "1", "--radius", radius, "--csv", str(path))
-        found[radius] = by_cutoff(read_leakage(path))[0.25]
+        found[radius] = by_cutoff(read_records(LeakageRecord, path))[0.25]
     assert found["side"].hleak.mean > found["corner"].hleak.mean
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from inference.checkpoints import save_tiny
 from raw.made import coil_kspace, columns, picture, write_fastmri
-from somamba.cli.commands import reconstruct
 from somamba.cli.main import main as somamba
+from somamba.cli.main import run_command
 from somamba.errors import ConfigError, DataError
 from somamba.inference.weights.trained import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance
@@ -51,7 +51,9 @@ def test_a_scan_becomes_a_file(scan, tmp_path, capsys):
 def test_a_full_scan_is_undersampled_and_compared(scan, tmp_path, capsys):
     weights = str(save_tiny(tmp_path / "weights"))
     options = ["--accelerate", "2", "--mask", "random", "--calibration", "10", "--seed", "3"]
-    reconstruct.main([str(scan), "-o", str(tmp_path / "out.npy"), "--weights", weights, "--device", "cpu", *options])
+    run_command(
+        "reconstruct", [str(scan), "-o", str(tmp_path / "out.npy"), "--weights", weights, "--device", "cpu", *options]
+    )
     out = capsys.readouterr().out
     assert out.count("PSNR / SSIM") == 2
     assert out.index("so_mamba") < out.index("zero_filled")
@@ -87,18 +89,18 @@ def test_one_bad_scan_is_one_line(tmp_path, capsys):
 
 
 def test_without_a_word_the_bundled_weights_are_used(scan, tmp_path):
-    reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), "--device", "cpu"])
+    run_command("reconstruct", [str(scan), "-o", str(tmp_path / "out.h5"), "--device", "cpu"])
     assert read_provenance(tmp_path / "out.h5")["weights"] == open_weights(DEFAULT).weights
 
 
 def test_weights_for_magnitude_images_refuse_measurements_and_take_images(scan, tmp_path, capsys):
     weights = ["--weights", str(save_tiny(tmp_path / "weights", "magnitude")), "--device", "cpu"]
     with pytest.raises(DataError, match="real, positive images"):
-        reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), *weights])
-    reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), *weights, "--force"])
+        run_command("reconstruct", [str(scan), "-o", str(tmp_path / "out.h5"), *weights])
+    run_command("reconstruct", [str(scan), "-o", str(tmp_path / "out.h5"), *weights, "--force"])
     nibabel.Nifti1Image(picture(32, 32).numpy()[..., None], np.eye(4)).to_filename(tmp_path / "image.nii.gz")
     out = tmp_path / "image_out.nii.gz"
-    reconstruct.main([str(tmp_path / "image.nii.gz"), "-o", str(out), *weights, "--accelerate", "4"])
+    run_command("reconstruct", [str(tmp_path / "image.nii.gz"), "-o", str(out), *weights, "--accelerate", "4"])
     assert "This is a magnitude image, not a measurement" in capsys.readouterr().out
     # ACDC's masks are radial, and these weights say that they have seen no others.
     assert read_provenance(out)["undersampling"]["mask"] == "golden-radial"
@@ -108,26 +110,26 @@ def test_shards_share_the_scans(tmp_path, capsys):
     for name in "abc":
         np.save(tmp_path / f"{name}.npy", coil_kspace(1, 16, 16))
     arguments = [str(tmp_path / "*.npy"), "-o", str(tmp_path / "out"), *PLAIN, "--shard"]
-    reconstruct.main([*arguments, "2/2"])
+    run_command("reconstruct", [*arguments, "2/2"])
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["b.h5"]
-    reconstruct.main([*arguments, "1/2"])
+    run_command("reconstruct", [*arguments, "1/2"])
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.h5", "b.h5", "c.h5"]
     capsys.readouterr()
-    reconstruct.main([*arguments, "9/9"])
+    run_command("reconstruct", [*arguments, "9/9"])
     assert "nothing to do" in capsys.readouterr().out
     with pytest.raises(ConfigError, match="Shard 0/2 is none"):
-        reconstruct.main([*arguments, "0/2"])
+        run_command("reconstruct", [*arguments, "0/2"])
 
 
 @pytest.mark.parametrize("option", ["--mask=random", "--calibration=8", "--seed=1"])
 def test_how_to_undersample_without_asking_for_it_is_refused(scan, tmp_path, option):
     with pytest.raises(ConfigError, match="give --acceleration too"):
-        reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), *PLAIN, option])
+        run_command("reconstruct", [str(scan), "-o", str(tmp_path / "out.h5"), *PLAIN, option])
 
 
 def test_a_shard_that_is_not_one_is_explained(scan, tmp_path):
     with pytest.raises(ConfigError, match="write 3/100"):
-        reconstruct.main([str(scan), "-o", str(tmp_path / "out.h5"), "--shard", "half"])
+        run_command("reconstruct", [str(scan), "-o", str(tmp_path / "out.h5"), "--shard", "half"])
 
 
 def test_a_link_to_another_file_is_refused(tmp_path, capsys):
@@ -153,7 +155,7 @@ def test_real_files_are_reconstructed_or_refused_with_advice(shared_data, tmp_pa
     ]
     weights = ["--weights", str(save_tiny(tmp_path / "weights")), "--device", "cpu"]
     with pytest.raises(DataError, match="3 of 6 scans"):
-        reconstruct.main([*map(str, files), "-o", str(tmp_path / "out"), *weights])
+        run_command("reconstruct", [*map(str, files), "-o", str(tmp_path / "out"), *weights])
     out = capsys.readouterr().out
     assert [rows(out)[path.name][0] for path in files[:3]] == ["done"] * 3
     assert "MRD version 2" in remark(out, files[3].name)

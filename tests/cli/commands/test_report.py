@@ -10,7 +10,7 @@ from results.made_gallery import write_gallery
 from results.made_rows import rows
 from results.made_run import made_run
 from somamba.cli.main import main
-from somamba.results.scores import write_scores
+from somamba.results.record import write_records
 
 ALONE = """
 import sys
@@ -28,7 +28,7 @@ sys.exit(main(["report", *sys.argv[1:]]))
 
 def test_a_page_is_made_where_torch_and_matplotlib_cannot_be_imported(tmp_path):
     write_gallery(tmp_path / "kept")
-    write_scores(tmp_path / "a.csv", rows("unet", "acdc", 4))
+    write_records(tmp_path / "a.csv", rows("unet", "acdc", 4))
     made_run(tmp_path / "run")
     words = [str(tmp_path / name) for name in ("kept", "a.csv", "run")]
     words += ["-o", str(tmp_path / "page.html"), "--slices", "2", "--title", "Mine"]
@@ -40,7 +40,7 @@ def test_a_page_is_made_where_torch_and_matplotlib_cannot_be_imported(tmp_path):
 
 
 def test_the_folders_of_this_machine_are_not_told(tmp_path, capsys):
-    write_scores(tmp_path / "a.csv", rows("unet", "acdc", 4))
+    write_records(tmp_path / "a.csv", rows("unet", "acdc", 4))
     assert main(["report", str(tmp_path / "a.csv"), "-o", str(tmp_path / "r.html")]) == 0
     assert str(tmp_path.parent) not in (tmp_path / "r.html").read_text()
     assert "MB" in capsys.readouterr().out

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from cli.signals import terminated_once_it_runs
-from somamba.cli.commands import sweep, table
+from somamba.cli.main import run_command
 from somamba.errors import ConfigError, UnknownNameError
 from somamba.results.journal import read_journal
 from training.small_grid import RUNS, write_grid
@@ -25,7 +25,7 @@ def place(tmp_path_factory):
 def finished(place):
     """The folder of a finished sweep."""
     folder, arguments = place
-    sweep.main([*arguments, "--output", str(folder / "out")])
+    run_command("sweep", [*arguments, "--output", str(folder / "out")])
     return folder / "out"
 
 
@@ -37,19 +37,19 @@ def test_a_sweep_ends_in_a_summary_and_a_table(finished, capsys):
         ("closed", "without_access", "1", "4", "0.0"),
     ]
     assert lines[0]["command"].endswith("/grid.yaml --data.path $DATA")
-    table.main([str(finished / name / "val.csv") for name in ("full", "closed")])
+    run_command("table", [str(finished / name / "val.csv") for name in ("full", "closed")])
     assert "SO-Mamba" in capsys.readouterr().out
 
 
 def test_started_again_it_only_says_that_all_is_done(place, finished, capsys):
-    sweep.main([*place[1], "--output", str(finished)])
+    run_command("sweep", [*place[1], "--output", str(finished)])
     out = capsys.readouterr().out
     assert out.splitlines()[-1] == f"2 of 2 runs are finished: {finished}."
     assert "(run 1 of 2)" not in out
 
 
 def test_plain_lines_tell_the_progress(place, tmp_path, capsys):
-    sweep.main([*place[1], "--output", str(tmp_path / "out"), "--only", "closed", "--minutes=0.002"])
+    run_command("sweep", [*place[1], "--output", str(tmp_path / "out"), "--only", "closed", "--minutes=0.002"])
     out = capsys.readouterr().out
     assert out.splitlines()[0] == "closed  training (run 1 of 1)"
     assert "closed  measuring" in out
@@ -61,12 +61,12 @@ def test_plain_lines_tell_the_progress(place, tmp_path, capsys):
 
 
 def test_a_dry_run_checks_tells_and_leaves_nothing(place, finished, tmp_path, capsys):
-    sweep.main([*place[1], "--output", str(tmp_path / "dry"), "--dry-run", "--minutes=90"])
+    run_command("sweep", [*place[1], "--output", str(tmp_path / "dry"), "--dry-run", "--minutes=90"])
     text = capsys.readouterr().out
     for words in ("full", "without_access", "waiting", "1 h 30 min", "3 h 00 min of training left"):
         assert words in text
     assert not (tmp_path / "dry").exists()
-    sweep.main([*place[1], "--output", str(finished), "--dry-run"])
+    run_command("sweep", [*place[1], "--output", str(finished), "--dry-run"])
     text = capsys.readouterr().out
     for words in ("finished", "4 steps", "2 epochs"):
         assert words in text
@@ -76,11 +76,11 @@ def test_sigterm_leaves_with_143_and_the_same_command_goes_on(place, tmp_path, c
     journal = tmp_path / "out" / "full" / "journal.jsonl"
     arguments = [*place[1], "--output", str(tmp_path / "out"), "--minutes=0.05"]
     with terminated_once_it_runs(journal), pytest.raises(SystemExit) as leave:
-        sweep.main(arguments)
+        run_command("sweep", arguments)
     assert leave.value.code == 128 + signal.SIGTERM
     assert "0 of 2 runs are finished" in capsys.readouterr().out
     reached = max(event["step"] for event in read_journal(journal))
-    sweep.main(arguments)
+    run_command("sweep", arguments)
     assert "2 of 2 runs are finished" in capsys.readouterr().out
     steps = [event["step"] for event in read_journal(journal) if event["event"] == "step"]
     assert steps == list(range(1, len(steps) + 1))
@@ -90,7 +90,7 @@ def test_sigterm_leaves_with_143_and_the_same_command_goes_on(place, tmp_path, c
 def test_a_failure_is_named_and_leaves_with_2(place, tmp_path, capsys):
     wrong = ["--optimiser.learning_rate=1e30", "--optimiser.max_skips=1"]
     with pytest.raises(SystemExit) as leave:
-        sweep.main([*place[1], *wrong, "--output", str(tmp_path / "out")])
+        run_command("sweep", [*place[1], *wrong, "--output", str(tmp_path / "out")])
     assert leave.value.code == 2
     caught = capsys.readouterr()
     assert all(f"run {run['name']!r} failed: The gradient of" in caught.err for run in RUNS)
@@ -99,17 +99,17 @@ def test_a_failure_is_named_and_leaves_with_2(place, tmp_path, capsys):
 
 def test_a_time_limit_leaves_with_a_code_that_says_try_again(place, tmp_path):
     with pytest.raises(SystemExit) as leave:
-        sweep.main([*place[1], "--output", str(tmp_path / "out"), "--machine.max_minutes=1e-9"])
+        run_command("sweep", [*place[1], "--output", str(tmp_path / "out"), "--machine.max_minutes=1e-9"])
     assert leave.value.code == 75
 
 
 def test_wrong_words_are_refused(place, monkeypatch):
     with pytest.raises(ConfigError, match="file comes first: somamba sweep GRID"):
-        sweep.main(["--dry-run"])
+        run_command("sweep", ["--dry-run"])
     with pytest.raises(UnknownNameError, match=r"No run is named 'ful'\. Did you mean 'full'"):
-        sweep.main([*place[1], "--only", "ful"])
+        run_command("sweep", [*place[1], "--only", "ful"])
     with pytest.raises(ConfigError, match="epochss"):
-        sweep.main([*place[1], "--epochss=3"])
+        run_command("sweep", [*place[1], "--epochss=3"])
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ConfigError, match="one process"):
-        sweep.main(place[1])
+        run_command("sweep", place[1])

@@ -10,7 +10,8 @@ from torch.distributed.run import get_args_parser
 
 from cli.signals import terminated_once_it_runs
 from raw.made import coil_kspace, lines_of, write_mrd
-from somamba.cli.commands import evaluate, reconstruct, table, train
+from somamba.cli.commands import train
+from somamba.cli.main import parser_of, run_command
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import ConfigError, InputError, UnknownNameError
@@ -42,7 +43,7 @@ def place(tmp_path_factory):
 def finished(place):
     """The folder of a finished run."""
     folder, arguments = place
-    train.main([*arguments, "--output", str(folder / "run")])
+    run_command("train", [*arguments, "--output", str(folder / "run")])
     return folder / "run"
 
 
@@ -51,18 +52,18 @@ def test_a_run_goes_all_the_way_to_a_table(place, finished, capsys):
     where = ["--dataset", "acdc", "--data", str(folder / "acdc"), "--cache", str(folder / "cache"), "--split", "test"]
     for source, name in ((str(finished / "best"), "mine"), ("zero_filled", "zero")):
         size = [] if name == "mine" else ["--acceleration", "4"]
-        evaluate.main([source, *where, *size, "--csv", str(folder / f"{name}.csv")])
+        run_command("evaluate", [source, *where, *size, "--csv", str(folder / f"{name}.csv")])
     capsys.readouterr()
     with pytest.raises(InputError, match="cannot be compared: they differ in the mask"):
         # By name there is no recipe to take the size of the images from, so the masks differ.
-        table.main([str(folder / "mine.csv"), str(folder / "zero.csv")])
-    table.main([str(folder / "mine.csv")])
+        run_command("table", [str(folder / "mine.csv"), str(folder / "zero.csv")])
+    run_command("table", [str(folder / "mine.csv")])
     assert capsys.readouterr().out.splitlines()[-1].startswith("| SO-Mamba |")
 
 
 def test_plain_lines_tell_the_progress_and_the_end(place, capsys):
     folder, arguments = place
-    train.main([*arguments, "--output", str(folder / "told"), "--model", "without_access"])
+    run_command("train", [*arguments, "--output", str(folder / "told"), "--model", "without_access"])
     lines = capsys.readouterr().out.splitlines()
     assert "slices/s" in lines[-2]
     assert lines[-1].startswith("Finished after 4 steps, best validation PSNR")
@@ -71,7 +72,7 @@ def test_plain_lines_tell_the_progress_and_the_end(place, capsys):
 def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(place, capsys, monkeypatch):
     folder, arguments = place
     monkeypatch.setattr(train, "processes_for", lambda *_: 1)  # Several processes have a test of their own.
-    train.main([*arguments, "--output", str(folder / "dry"), "--dry-run"])
+    run_command("train", [*arguments, "--output", str(folder / "dry"), "--dry-run"])
     text = capsys.readouterr().out
     for words in ("2 cases, 8 slices", "4 of 4 slices: 2 epochs of 2", "parameters", "G MACs", "slices/s", "time"):
         assert words in text
@@ -81,16 +82,17 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(place, capsys, mon
 def test_the_printed_config_is_a_recipe(place, capsys, tmp_path):
     _, arguments = place
     with pytest.raises(SystemExit) as leave:
-        train.main([*arguments, "--epochs=7", "--print_config"])
+        run_command("train", [*arguments, "--epochs=7", "--print_config"])
     assert leave.value.code == 0
     (tmp_path / "printed.yaml").write_text(capsys.readouterr().out)
-    recipe, options = train.parse([str(tmp_path / "printed.yaml")])
+    options = parser_of("train").parse_args([str(tmp_path / "printed.yaml")])
+    recipe = train.asked_recipe(options)
     assert (recipe.epochs, recipe.network.groups, str(options.output)) == (7, 1, "runs/printed")
 
 
 def test_help_lists_the_fields_of_a_recipe(capsys):
     with pytest.raises(SystemExit):
-        train.main([str(RECIPES / "acdc_x4.yaml"), "--help"])
+        run_command("train", [str(RECIPES / "acdc_x4.yaml"), "--help"])
     text = capsys.readouterr().out
     for option in ("--resume", "--dry-run", "--optimiser.learning-rate", "--network.mixer.d-state", "Rate at the end"):
         assert option in text
@@ -99,30 +101,30 @@ def test_help_lists_the_fields_of_a_recipe(capsys):
 @pytest.mark.parametrize("wrong", [["--epochss=3"], ["--network.goups=3"], ["--epochs=some"], ["stray"]])
 def test_options_that_do_not_exist_are_refused(place, wrong):
     with pytest.raises(ConfigError):
-        train.parse([*place[1], *wrong])
+        run_command("train", [*place[1], *wrong])
 
 
 def test_the_recipe_comes_first():
     for arguments in ([], ["--resume"]):
         with pytest.raises(ConfigError, match="file comes first: somamba train RECIPE"):
-            train.main(arguments)
+            run_command("train", arguments)
 
 
 def test_a_time_limit_leaves_with_a_code_that_says_try_again(place, capsys):
     folder, arguments = place
     hurried = [*arguments, "--output", str(folder / "late"), "--machine.max_minutes=1e-9"]
     with pytest.raises(SystemExit) as leave:
-        train.main(hurried)
+        run_command("train", hurried)
     assert leave.value.code == train.RESUMABLE
     assert "--resume goes on" in capsys.readouterr().out
-    train.main([*arguments, "--output", str(folder / "late"), "--resume"])
+    run_command("train", [*arguments, "--output", str(folder / "late"), "--resume"])
 
 
 def test_sigterm_saves_and_leaves_with_143(place, capsys):
     folder, arguments = place
     journal = folder / "term" / "journal.jsonl"
     with terminated_once_it_runs(journal), pytest.raises(SystemExit) as leave:
-        train.main([*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
+        run_command("train", [*arguments, "--output", str(folder / "term"), "--epochs=1000", "--machine.max_minutes=2"])
     assert leave.value.code == 128 + signal.SIGTERM
     assert "Stopped by a signal" in capsys.readouterr().out
     steps = [event["step"] for event in read_journal(journal) if event["event"] == "step"]
@@ -132,9 +134,9 @@ def test_sigterm_saves_and_leaves_with_143(place, capsys):
 def test_torchrun_takes_no_option_of_ours_for_its_own(capsys):
     """It abbreviates: an option that begins one of its own is refused or swallowed, wherever it stands."""
     theirs = [option for action in get_args_parser()._actions for option in action.option_strings]
-    for command, first in ((train, [str(RECIPES / "acdc_x4.yaml")]), (evaluate, [])):
+    for command, first in (("train", [str(RECIPES / "acdc_x4.yaml")]), ("evaluate", [])):
         with pytest.raises(SystemExit):
-            command.main([*first, "--help"])
+            run_command(command, [*first, "--help"])
         ours = set(re.findall(r"--[\w.-]+", capsys.readouterr().out.split("examples:")[-1].split("\n\n", 1)[1]))
         assert len(ours) > 5
         assert not [(option, own) for option in ours - {"--help"} for own in theirs if own.startswith(option)]
@@ -152,13 +154,13 @@ def test_a_dry_run_does_not_name_one_mask_where_many_are_drawn():
 def test_a_grid_is_sent_to_sweep(tmp_path):
     (tmp_path / "grid.yaml").write_text("base: x.yaml\nruns: [{name: a}]\n")
     with pytest.raises(ConfigError, match=r"is a grid .*somamba sweep .*grid\.yaml"):
-        train.parse([str(tmp_path / "grid.yaml")])
+        run_command("train", [str(tmp_path / "grid.yaml")])
 
 
 def test_two_processes_train_as_one_does_and_print_once(place, finished, capfd):
     folder, arguments = place
     with pytest.raises(SystemExit) as leave:
-        train.main([*arguments, "--output", str(folder / "shared"), "--processes", "2"])
+        run_command("train", [*arguments, "--output", str(folder / "shared"), "--processes", "2"])
     assert leave.value.code == 0
     out = capfd.readouterr().out
     assert out.count("Finished after 4 steps") == 1
@@ -173,7 +175,7 @@ def test_two_processes_train_as_one_does_and_print_once(place, finished, capfd):
 
 def test_a_dry_run_measures_several_processes_too(place, capfd):
     folder, arguments = place
-    train.main([*arguments, "--output", str(folder / "dry"), "--dry-run", "--processes=2"])
+    run_command("train", [*arguments, "--output", str(folder / "dry"), "--dry-run", "--processes=2"])
     out = capfd.readouterr().out
     assert out.count("slices/s") == 2
     one, several, verdict = out.splitlines()[-3:]
@@ -188,7 +190,7 @@ def test_a_dry_run_measures_several_processes_too(place, capfd):
 def test_an_unknown_logger_is_refused_before_anything_is_trained(place):
     folder, arguments = place
     with pytest.raises(UnknownNameError, match="Did you mean 'tensorboard'"):
-        train.main([*arguments, "--output", str(folder / "unlogged"), "--logger", "tensorbord"])
+        run_command("train", [*arguments, "--output", str(folder / "unlogged"), "--logger", "tensorbord"])
     assert not (folder / "unlogged").exists()
 
 
@@ -202,10 +204,10 @@ def test_a_folder_of_raw_scans_trains_weights_that_reconstruct_one(tmp_path, cap
     where = [f"--data.path={tmp_path / 'scans'}", f"--data.cache={tmp_path / 'cache'}", "--epochs=1"]
     centre = ["--data.mask-options.center-fraction=0.34", "--data.acceleration=2", "--optimiser.warmup-epochs=0"]
     run = tmp_path / "run"
-    train.main([str(RECIPES / "folder_raw.yaml"), *small, *where, *centre, "--output", str(run)])
+    run_command("train", [str(RECIPES / "folder_raw.yaml"), *small, *where, *centre, "--output", str(run)])
     assert "Finished after 2 steps" in capsys.readouterr().out
     scan = tmp_path / "scans" / "carl" / "scan.h5"
     image = tmp_path / "image.nii.gz"
     undersampled = ["--acceleration", "2", "--calibration", "20", "--no-refinement"]
-    reconstruct.main([str(scan), "-o", str(image), "--weights", str(run / "best"), *undersampled])
+    run_command("reconstruct", [str(scan), "-o", str(image), "--weights", str(run / "best"), *undersampled])
     assert image.is_file()

@@ -40,10 +40,6 @@ def test_the_number_of_a_patient_decides_the_part_wherever_the_folder_lies(tmp_p
         assert roles == {"patient001": "train", "patient101": "test"}
 
 
-def test_the_voxel_size_is_in_the_order_of_the_axes(patient):
-    assert acdc.open_case(entry(patient)).voxel == (10.0, 1.5, 1.5)
-
-
 @pytest.mark.parametrize("text", ["ED: 4\n", "ED: four\nES: 11\n", ""])
 def test_an_info_file_without_both_frames_is_refused(patient, text):
     (patient / "Info.cfg").write_text(text)

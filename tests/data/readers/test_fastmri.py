@@ -70,9 +70,5 @@ def test_the_target_is_the_centre_of_the_image_of_kspace(root):
     np.testing.assert_allclose(case.image.slice(1), image, rtol=1e-4, atol=1e-3)
 
 
-def test_the_voxel_size_comes_from_the_header(root):
-    assert READER.open_case(entry(root)).voxel == (3.0, 0.5, 0.5)
-
-
 def test_validation_files_are_tested_on():
     assert MULTICOIL == {"multicoil_train": "train", "multicoil_val": "test"}

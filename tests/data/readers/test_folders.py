@@ -2,7 +2,7 @@
 
 import pytest
 
-from somamba.data.readers.folders import official_folders, stem
+from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
 
 ROLES = {"training": "train", "testing": "test"}
@@ -32,7 +32,3 @@ def test_other_folders_are_refused_with_what_is_inside(tmp_path):
         list(official_folders(tmp_path, ROLES, "ACDC"))
     with pytest.raises(DataError, match="is not a folder"):
         list(official_folders(tmp_path / "nowhere", ROLES, "ACDC"))
-
-
-def test_double_suffixes_are_dropped_whole(tmp_path):
-    assert [stem(tmp_path / name) for name in ("024.nii.gz", "file1.h5", "a.b.npy")] == ["024", "file1", "a.b"]

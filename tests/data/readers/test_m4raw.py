@@ -30,8 +30,3 @@ def test_a_name_that_does_not_tell_the_contrast_is_refused(tmp_path):
     (tmp_path / "multicoil_train" / "T1_scan.h5").touch()
     with pytest.raises(DataError, match="named like 2022061003_T101"):
         READER.find(tmp_path)
-
-
-def test_prefixed_headers_are_understood(tmp_path):
-    write_phantom("m4raw", tmp_path, cases={"train": 1})
-    assert READER.open_case(READER.find(tmp_path).entries[0]).voxel == pytest.approx((3.0, 0.5, 0.5), rel=0.5)

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from somamba.errors import InputError
-from somamba.results.scores import read_scores
+from somamba.results.record import read_records
+from somamba.results.scores import ScoreRecord
 from somamba.training.sweep.run_status import run_status
 from somamba.training.sweep.summary import keep_summary, summarise, summary_table
 from somamba.training.sweep.sweep import prepare_runs, sweep
@@ -26,7 +27,7 @@ def half(data, tmp_path_factory):
 
 def test_a_line_says_what_the_run_reached(half):
     run = half[0]
-    row, done, rows = summarise(run, "somamba sweep x"), run_status(run), read_scores(run.results)
+    row, done, rows = summarise(run, "somamba sweep x"), run_status(run), read_records(ScoreRecord, run.results)
     assert (row.run, row.subject.method, row.subject.seed, row.minutes) == ("full", "so_mamba", 0, 0.002)
     assert (row.steps, row.seconds) == (done.steps, done.seconds)
     assert row.slices_per_second == pytest.approx(4 * row.steps / row.seconds)

@@ -10,7 +10,8 @@ from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.weights.checkpoint import read_checkpoint
 from somamba.inference.weights.trained import open_model
 from somamba.results.journal import read_journal
-from somamba.results.scores import read_scores, spread
+from somamba.results.record import read_records
+from somamba.results.scores import ScoreRecord, spread
 from somamba.training.sweep import sweep as module
 from somamba.training.sweep.run_status import run_status
 from somamba.training.sweep.sweep import prepare_runs, sweep
@@ -61,7 +62,7 @@ def test_every_run_is_trained_and_measured_in_turn(swept):
 
 def test_the_rows_are_those_of_the_best_weights_on_all_validation_cases(swept):
     for run in swept[0]:
-        rows = read_scores(run.results)
+        rows = read_records(ScoreRecord, run.results)
         trained = open_model(str(run.folder / "best"))
         found = summary(evaluate(trained.model, open_slices(run.recipe.data, "val")))
         assert {(row.subject.method, row.setting.split, row.subject.seed) for row in rows} == {

@@ -1,1 +1,1 @@
-"""One module for each command: its function ``main`` parses, calls the library and prints."""
+"""One module for each command: its function ``main`` takes the parsed options, calls the library and prints."""

@@ -1,6 +1,7 @@
 """``somamba completion SHELL``: completion for shells, generated from the parsers of all commands."""
 
 import argparse
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,7 +9,6 @@ from somamba.cli.arguments import CommandParser
 from somamba.cli.declared import MODELS, WEIGHTS, WITHOUT_WEIGHTS
 from somamba.cli.main import COMMANDS, parser_of
 from somamba.cli.output import say
-from somamba.cli.parsers.completion import parser
 
 NAMES = {
     ("cost", "models"): MODELS,
@@ -33,9 +33,8 @@ class Completion:
     """Words that may stand without an option: parts, or choices of an argument. File names always may."""
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Print the completion script of a shell."""
-    options = parser().parse_args(arguments)
     say(SHELLS[options.shell](list(completions())), end="")
 
 

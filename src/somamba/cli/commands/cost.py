@@ -7,7 +7,6 @@ import torch
 from rich.progress import track
 
 from somamba.cli.output import make_console, say, say_json
-from somamba.cli.parsers.cost import parser
 from somamba.cli.progress import told_progress
 from somamba.errors import InputError
 from somamba.evaluation.cost.counted import Cost, measure_cost
@@ -15,26 +14,25 @@ from somamba.evaluation.cost.measured import InferenceCost, measure_inference
 from somamba.models.zoo import MODELS, build
 from somamba.report.render.markdown import markdown
 from somamba.report.tables.efficiency import check_scores, efficiency_table
-from somamba.results.cost import CostRecord, write_costs
-from somamba.results.record import flat
-from somamba.results.scores import read_scores
+from somamba.results.cost import CostRecord
+from somamba.results.record import flat, read_records, write_records
+from somamba.results.scores import ScoreRecord
 from somamba.runtime.device import use_threads
 from somamba.runtime.provenance import commit, processor
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, count and measure the networks, print the table."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Count and measure the networks, print the table."""
     if options.all == bool(options.models):
         raise InputError("Name one or more networks (`somamba models` lists them), or ask for --all, not both.")
     if options.measure is None:
         options.measure = options.all
     use_threads(options.threads)
-    scores = [record for path in options.results for record in read_scores(path)]
+    scores = read_records(ScoreRecord, *options.results)
     check_scores(scores)  # before the measurement, which takes minutes
     costs = _count(options)
     if options.csv is not None:
-        write_costs(options.csv, costs)
+        write_records(options.csv, costs)
     if options.json:
         say_json([flat(cost) for cost in costs])
     else:

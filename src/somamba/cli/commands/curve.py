@@ -3,7 +3,6 @@
 from argparse import Namespace
 
 from somamba.cli.output import say
-from somamba.cli.parsers.curve import parser
 from somamba.errors import InputError, UsageError
 from somamba.report.figures.curves import draw_curves
 from somamba.report.loggers import Loggers
@@ -11,9 +10,8 @@ from somamba.report.sources import run_names
 from somamba.results.journal import JOURNAL, read_journal
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Read the journals; draw the curves, show them live, or pass the events on to loggers."""
-    options = parser().parse_args(arguments)
     for run in options.runs:
         if not (run / JOURNAL).is_file():
             raise InputError(f"{run} holds no {JOURNAL}; name the folder of a run (somamba train --output).")

@@ -9,7 +9,6 @@ from rich.progress import track
 from rich.table import Table
 
 from somamba.cli.output import make_console, say
-from somamba.cli.parsers.data import parser
 from somamba.data.batch import Batch, collate
 from somamba.data.catalog import DATASETS
 from somamba.data.check import DatasetCheck, check_dataset, find_case
@@ -17,6 +16,7 @@ from somamba.data.config import DataConfig
 from somamba.data.prepare import prepare
 from somamba.data.simulation.measure import measure
 from somamba.data.simulation.seeds import Draw
+from somamba.data.terms import TERMS
 from somamba.durable import replace_file
 from somamba.errors import DataError, UsageError
 from somamba.evaluation.metrics import psnr
@@ -28,9 +28,8 @@ ERROR_GAIN = 5
 """Error maps are shown this much brighter than the images, always the same, so that pictures can be compared."""
 
 
-def main(arguments: list[str]) -> None:
-    """Parse and run one of the two commands."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Run one of the two commands."""
     if options.command == "check":
         check(options.name, options.path, quick=options.quick)
     else:
@@ -57,7 +56,7 @@ def check(name: str, path: Path, *, quick: bool) -> None:
         console.print(note, highlight=False, markup=False)
     for reason, count in found.left_out.most_common():
         console.print(f"left out: {count} x {reason}", highlight=False, markup=False)
-    console.print(f"licence: {dataset.terms.licence}\ncite: {dataset.terms.citation}", highlight=False)
+    console.print(f"licence: {TERMS[name].licence}\ncite: {TERMS[name].citation}", highlight=False)
     if found.unusable:
         first = found.unusable[0]
         raise DataError(f"{len(found.unusable)} of {found.entries} cases cannot be used. The first: {first}")

@@ -10,11 +10,11 @@ import numpy as np
 from rich.table import Table
 
 from somamba.cli.declared import WEIGHTS
+from somamba.cli.main import parser_of
 from somamba.cli.output import make_console
-from somamba.cli.parsers.demo import parser
 from somamba.durable import replace_file
 from somamba.errors import InputError
-from somamba.evaluation.metrics import Scores, score
+from somamba.evaluation.metrics import score
 from somamba.extras import installed
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import RecoveryOptions
@@ -36,9 +36,8 @@ ORIGIN = (
 )
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Undersample and reconstruct the sample, print the table, draw the picture and the page."""
-    options = parser().parse_args(arguments)
     use_threads(options.threads)
     undersampling = Undersampling(acceleration=options.acceleration)
     # All are opened before the first is used: weights that are not there are refused at once.
@@ -59,14 +58,10 @@ def main(arguments: list[str]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Attempt:
-    """What one method made of the sample."""
+class Attempt(Panel):
+    """What one method made of the sample; its seconds include those of adapting to the scan."""
 
-    method: str
     recovered: RecoveredSlice
-    scores: Scores
-    seconds: float
-    """How long the method took; adapting to the scan included."""
 
 
 def attempt(trained: Trained, undersampling: Undersampling, adaptation: Adaptation | None = None) -> Attempt:
@@ -87,11 +82,11 @@ def attempt(trained: Trained, undersampling: Undersampling, adaptation: Adaptati
     (one,) = recovered
     if one is None:
         raise InputError("There is no signal in the samples that were kept.")
-    scores = score(np.abs(one.image), np.abs(one.whole()))
+    psnr, ssim, _ = score(np.abs(one.image), np.abs(one.whole()))
     name, seconds = method_name(trained.name), one.seconds
     if adaptation is not None:
         name, seconds = f"{name}, adapted", seconds + made.provenance["adaptation"]["seconds"]
-    return Attempt(method=name, recovered=one, scores=scores, seconds=seconds)
+    return Attempt(name=name, image=one.image, psnr=psnr, ssim=ssim, seconds=seconds, recovered=one)
 
 
 def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
@@ -109,7 +104,7 @@ def _table(attempts: list[Attempt]) -> Table:
     for name in ("PSNR, dB", "SSIM", "seconds"):
         table.add_column(name, justify="right")
     for one in attempts:
-        table.add_row(one.method, f"{one.scores.psnr:.2f}", f"{one.scores.ssim:.4f}", f"{one.seconds:.2f}")
+        table.add_row(one.name, f"{one.psnr:.2f}", f"{one.ssim:.4f}", f"{one.seconds:.2f}")
     return table
 
 
@@ -150,7 +145,7 @@ def _page_text(options: Namespace, trained: Trained, first: Attempt, undersampli
 
 def _words(options: Namespace) -> list[str]:
     """What to type to make the page again; folders of this machine are left out."""
-    usual = parser().parse_args([])
+    usual = parser_of("demo").parse_args([])
     words = ["demo"]
     words += [] if options.acceleration == usual.acceleration else ["--acceleration", f"{options.acceleration:g}"]
     words += [] if options.weights == usual.weights else ["--weights", options.weights]
@@ -159,22 +154,12 @@ def _words(options: Namespace) -> list[str]:
 
 def _write(folder: Path, attempts: list[Attempt], text: PageText) -> list[Path]:
     """Write the page, and the picture if matplotlib is installed."""
-    panels = [
-        Panel(
-            name=one.method,
-            image=one.recovered.image,
-            psnr=one.scores.psnr,
-            ssim=one.scores.ssim,
-            seconds=one.seconds,
-        )
-        for one in attempts
-    ]
     reference = attempts[-1].recovered.whole()
     picture, page = folder / "demo.png", folder / "demo.html"
-    replace_file(page, panels_page(reference, panels, text).encode())
+    replace_file(page, panels_page(reference, attempts, text).encode())
     if not installed("matplotlib"):
         return [page]
     full = attempts[-1].recovered.prepared.full
     samples = root_sum_of_squares(full[None])[0, 0].numpy() * text.mask
-    save_figure(panels_figure(reference, panels, samples=samples), picture)
+    save_figure(panels_figure(reference, attempts, samples=samples), picture)
     return [picture, page]

@@ -3,16 +3,16 @@
 import os
 import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from argparse import Namespace
 
 import torch
 from rich.markup import escape
 from rich.table import Table
 
 from somamba.cli.output import make_console, say_json
-from somamba.cli.parsers.doctor import parser
 from somamba.extras import missing_packages
 from somamba.native import library
+from somamba.runtime.provenance import installed_version
 from somamba.scan.backends import BACKENDS
 from somamba.scan.choice import Backends, Request
 from somamba.scan.selective.backends import BACKENDS as SELECTIVE
@@ -20,9 +20,8 @@ from somamba.scan.selective.backends import BACKENDS as SELECTIVE
 PACKAGES = ("somamba", "torch", "numpy", "h5py", "nibabel", "scikit-image", "safetensors")
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Print versions, extras, kernels and backends."""
-    options = parser().parse_args(arguments)
     facts, tables = _facts(), _backends()
     if options.json:
         scans = [{"scan": name, "device": device, "backends": rows} for (name, device), rows in tables.items()]
@@ -46,12 +45,14 @@ def main(arguments: list[str]) -> None:
 def _facts() -> dict[str, str]:
     """What is installed and what the machine can do."""
     reason = library.why_not()
-    facts = {"Python": sys.version.split()[0]} | {package: _version(package) for package in PACKAGES}
+    facts = {"Python": sys.version.split()[0]} | {package: installed_version(package) for package in PACKAGES}
     facts |= {
         "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "PyTorch threads": f"{torch.get_num_threads()} (OMP_NUM_THREADS or --threads changes it)",
         "PyTorch vectors": torch.backends.cpu.get_cpu_capability(),
-        "bfloat16 products": "fast" if _fast_bfloat16() else "slow: this CPU lacks the instructions; train in float32",
+        "bfloat16 products": "fast"
+        if torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        else "slow: this CPU lacks the instructions; train in float32",
         "compiled kernels": f"built, running with {library.instruction_set()}"
         if reason is None
         else f"not used: {reason}",
@@ -86,14 +87,3 @@ def _state(backends: Backends, name: str, request: Request) -> dict[str, str]:
     parity = backends.parity(name, request.device, request.index, request.sizes)
     error = "the definition" if parity is None else f"{max(parity.readout, parity.gradient):.1e}"
     return row | {"runs": "yes, chosen by 'auto'" if chosen else "yes, by name", "off_by": error}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _fast_bfloat16() -> bool:
-    return torch.ops.mkldnn._is_mkldnn_bf16_supported()

@@ -3,34 +3,27 @@
 from argparse import Namespace
 from typing import Any
 
-from somamba.cli.model_options import asked_evaluation
+from somamba.cli.model_options import asked_evaluation, heading
 from somamba.cli.output import say, say_json
-from somamba.cli.parsers.evaluate import parser
 from somamba.cli.progress import told_progress
 from somamba.evaluation.evaluate import summary
 from somamba.evaluation.gallery import GalleryRequest
 from somamba.evaluation.spec import EvaluationResult, EvaluationSpec, run_evaluation
-from somamba.inference.weights.trained import Trained, open_model
+from somamba.inference.weights.trained import Trained
 from somamba.report.names import CHOSEN, counted
-from somamba.results.record import flat
-from somamba.results.scores import write_scores
-from somamba.runtime.device import use_threads
-from somamba.runtime.processes import World, joined
+from somamba.results.record import flat, write_records
+from somamba.runtime.processes import World
 
 UNITS = {"psnr": " dB"}
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, evaluate (under ``torchrun`` together with the other processes), print and write scores."""
-    options = parser().parse_args(arguments)
-    use_threads(options.threads)
-    trained = open_model(options.checkpoint)
-    spec = asked_evaluation(trained, options)
-    with joined(options.device) as world:
+def main(options: Namespace) -> None:
+    """Evaluate (under ``torchrun`` together with the other processes), print and write scores."""
+    with asked_evaluation(options) as (trained, spec, world):
         result = _evaluate(trained, spec, options, world)
         if world.leads:
             if options.csv is not None:
-                write_scores(options.csv, result.records())
+                write_records(options.csv, result.records())
             if options.json:
                 say_json(_document(result))
             else:
@@ -41,12 +34,8 @@ def describe(result: EvaluationResult) -> str:
     """The text that is printed: mean and standard deviation over cases."""
     scores, setting = result.scores, result.spec.setting()
     slices, empty = sum(one.slices for one in scores), sum(one.slices_left_out for one in scores)
-    lines = [
-        f"{setting.dataset} {setting.split}, protocol {setting.protocol}, {setting.mask} mask, "
-        f"x{setting.acceleration:g} (realised x{scores[0].sampled.realised_acceleration:.2f}): "
-        f"{counted(len(scores), 'case')}, {counted(slices, 'slice')}"
-        + (f", {counted(empty, 'empty slice')} left out" if empty else "")
-    ]
+    left_out = f", {counted(empty, 'empty slice')} left out" if empty else ""
+    lines = [heading(setting, scores[0].sampled, len(scores), slices) + left_out]
     for name, (mean, std) in summary(scores).items():
         lines.append(f"  {name.upper():<5} {mean:.4f} ± {std:.4f}{UNITS.get(name, '')}")
     if setting.split == "val" and result.trained.weights:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from somamba.cli.output import say
-from somamba.cli.parsers.figure import parser
 from somamba.errors import InputError
 from somamba.report.figures.canvas import save_figure
 from somamba.report.figures.gates import gates_figure
@@ -13,13 +12,13 @@ from somamba.report.figures.leakage import leakage_figure
 from somamba.report.figures.reconstructions import Box, reconstructions_figure
 from somamba.report.figures.streams import spectra_figure, streams_figure
 from somamba.results.gallery import KeptCase, read_gallery
-from somamba.results.leakage import read_leakage
+from somamba.results.leakage import LeakageRecord
+from somamba.results.record import read_records
 from somamba.results.streams import read_streams
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Draw the figure that is asked for, and write it."""
-    options = parser().parse_args(arguments)
     save_figure(DRAW[options.kind](options), options.output)
     say(f"wrote {options.output}")
 
@@ -46,7 +45,7 @@ def _gates(options: Namespace) -> Any:
 
 DRAW: dict[str, Callable[[Namespace], Any]] = {
     "reconstructions": _reconstructions,
-    "leakage": lambda options: leakage_figure([row for path in options.files for row in read_leakage(path)]),
+    "leakage": lambda options: leakage_figure(read_records(LeakageRecord, *options.files)),
     "spectra": lambda options: spectra_figure(read_streams(options.file)),
     "streams": lambda options: streams_figure(read_streams(options.file), units=options.units),
     "gates": _gates,

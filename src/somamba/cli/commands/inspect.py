@@ -1,21 +1,20 @@
 """``somamba inspect``: what a user's file is, and how it was understood."""
 
+from argparse import Namespace
 from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
 from somamba.cli.output import make_console, say_json
-from somamba.cli.parsers.inspect import parser
 from somamba.errors import DataError, SomambaError
 from somamba.raw.describe import describe
 from somamba.raw.opening import open_raw_scan
 from somamba.raw.raw_scan import RawScan
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, open every file and print what was understood."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Open every file and print what was understood."""
     console = make_console()
     failures: list[SomambaError] = []
     documents: list[dict[str, Any]] = []

@@ -1,10 +1,11 @@
 """``somamba models``: the networks that can be built, with their size and cost."""
 
+from argparse import Namespace
+
 from rich.progress import track
 from rich.table import Table
 
 from somamba.cli.output import make_console
-from somamba.cli.parsers.models import parser
 from somamba.evaluation.cost.counted import measure_cost
 from somamba.models.zoo import MODELS, build
 
@@ -12,9 +13,8 @@ MACS = ("modules", "all", "scan", "FFT")
 """Columns of ``--cost``, which ``somamba cost --help`` explains."""
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, build each network and print the table."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Build each network and print the table."""
     size = "{}x{}".format(*options.size)
     table = Table(title=f"MACs of one {size} image, in thousand millions" if options.cost else None)
     table.add_column("name", no_wrap=True)

@@ -10,7 +10,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from somamba.cli.output import make_console
-from somamba.cli.parsers.reconstruct import parser
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
 from somamba.inference.adaptation import Adaptation
@@ -24,9 +23,8 @@ from somamba.inference.weights.trained import Trained, open_weights
 RESULT = {"done": "done", "there": "was there", "failed": "failed"}
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, reconstruct the scans and print a table."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Reconstruct the scans and print a table."""
     jobs = plan(options.files, options.output, options.format or ())
     if options.template is not None and not any(name == "dcm" for job in jobs for _, name in job.outputs):
         raise ConfigError("--template is for DICOM results; name a .dcm file, or a folder with --format dcm.")

@@ -5,26 +5,17 @@ from argparse import Namespace
 from pathlib import Path
 
 from somamba.cli.output import say
-from somamba.cli.parsers.report import parser
 from somamba.durable import replace_file
-from somamba.errors import InputError
 from somamba.report.report import SLICES, TITLE, build_report
 from somamba.report.sources import gather
 from somamba.runtime.provenance import code_record
 
 
-def main(arguments: list[str]) -> None:
+def main(options: Namespace) -> None:
     """Read the sources, build the page and write it."""
-    options = parser().parse_args(arguments)
-    if options.slices < 1:
-        raise InputError(f"--slices {options.slices} shows nothing; give 1 or more.")
     sources = gather(options.sources)
     code = code_record()
-    made_by = {
-        "command": _command(options),
-        "somamba": code["somamba"],
-        "commit": code["commit"],
-    }
+    made_by = {"command": _command(options), "somamba": code["somamba"], "commit": code["commit"]}
     page = build_report(sources, title=options.title, most_slices=options.slices, made_by=made_by).encode()
     replace_file(options.output, page)
     say(f"wrote {options.output} ({len(page) / 1e6:.1f} MB)")

@@ -1,28 +1,20 @@
 """``somamba streams CHECKPOINT``: the carrier and the evidence of every unit on one slice, in a file for figures."""
 
+from argparse import Namespace
 from dataclasses import replace
 
 from somamba.cli.model_options import asked_evaluation
 from somamba.cli.output import say
-from somamba.cli.parsers.streams import parser
 from somamba.data.slices import SliceDataset
 from somamba.errors import InputError
 from somamba.evaluation.streams import record
-from somamba.inference.weights.trained import open_model
 from somamba.report.names import counted
 from somamba.results.streams import write_streams
-from somamba.runtime.device import use_threads
-from somamba.runtime.processes import joined
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, reconstruct one slice and write its streams."""
-    options = parser().parse_args(arguments)
-    use_threads(options.threads)
-    trained = open_model(options.checkpoint)
-    asked = asked_evaluation(trained, options)
-    with joined(options.device) as world:
-        trained.model.to(world.device)
+def main(options: Namespace) -> None:
+    """Reconstruct one slice and write its streams."""
+    with asked_evaluation(options) as (trained, asked, world):
         dataset = replace(asked, limit_cases=1).slices(only=options.case)
         index = _position(dataset, options.slice)
         words = ("--case", dataset.cases[0].id, "--slice", str(dataset.cases[0].slices[index]))

@@ -10,7 +10,6 @@ from rich.table import Column, Table
 
 from somamba.cli.commands.train import RESUMABLE
 from somamba.cli.output import complain, make_console, say
-from somamba.cli.parsers.sweep import parser
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
 from somamba.results.journal import Event
@@ -27,9 +26,9 @@ from somamba.training.sweep.sweep import Ending, Watcher, prepare_runs, sweep
 LOCAL = ("--data.path", "--data.cache", "--machine.")
 
 
-def main(arguments: list[str]) -> None:
-    """Parse, check everything, then train or print the plan; leave with 0 only when every run is finished."""
-    grid, options = parse(arguments)
+def main(options: Namespace) -> None:
+    """Read the grid, check everything, then train or print the plan; leave with 0 only when every run is finished."""
+    grid = asked_grid(options)
     runs = prepare_runs(grid, options.output)
     chosen = [run for run in runs if run.name in options.only]
     console = make_console()
@@ -51,18 +50,18 @@ def main(arguments: list[str]) -> None:
     _leave(chosen, options.output, ending)
 
 
-def parse(arguments: list[str]) -> tuple[Grid, Namespace]:
-    """The grid, and the options about the session: output, only, dry_run; with them the summary and its command."""
+def asked_grid(options: Namespace) -> Grid:
+    """The grid that the command line asks for; the options get the folder, the summary and its command."""
     if announced_size() > 1:
         raise ConfigError("somamba sweep trains in one process. Under torchrun, train its runs by somamba train.")
-    path, options, fields = parser().divide(arguments)
-    grid = read_grid(path, fields)
+    path = options.path
+    grid = read_grid(path, options.fields)
     options.output = options.output or Path("runs", path.stem)
     options.summary = options.output / f"{path.stem}.csv"
-    options.command = command(path, fields)
+    options.command = command(path, options.fields)
     options.only = options.only or list(grid.runs)
     _ = [grid.runs[name] for name in options.only]  # The registry refuses a name that no run has.
-    return grid, options
+    return grid
 
 
 def command(path: Path, fields: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from somamba.cli.main import parser_of
 from somamba.cli.output import make_console, say
-from somamba.cli.parsers.train import parser
 from somamba.data.config import DataConfig
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
@@ -36,14 +36,14 @@ FIGURES = "SOMAMBA_DRY_RUN_FIGURES"
 """Environment variable that names the file for what several processes of a dry run measured."""
 
 
-def main(arguments: list[str]) -> None:
-    """Parse the options, train or preview, and leave with 0 only when the training is complete."""
-    recipe, options = parse(arguments)
+def main(options: Namespace) -> None:
+    """Read the recipe, train or preview, and leave with 0 only when the training is complete."""
+    recipe = asked_recipe(options)
     if options.dry_run:
-        say(describe(recipe, _ways(recipe, arguments, options)))
+        say(describe(recipe, _ways(recipe, options)))
         return
     if announced_size() == 1 and (processes := processes_for(options.processes, recipe.batch_size)) > 1:
-        sys.exit(launch(_for_each(arguments, options), processes))
+        sys.exit(launch(_for_each(options), processes))
     keep_pages(4096)
     quiet = announced_rank() != 0
     session = partial(fit, recipe, options.output, resume=options.resume, origin=options.start_from)
@@ -67,22 +67,24 @@ def main(arguments: list[str]) -> None:
         sys.exit(RESUMABLE if outcome.signal is None else 128 + outcome.signal)
 
 
-def parse(arguments: list[str]) -> tuple[Recipe, Namespace]:
-    """The recipe, and the options that are about the session: output, resume, start_from, anneal, dry_run."""
-    path, options, fields = parser().divide(arguments)
+def asked_recipe(options: Namespace) -> Recipe:
+    """The recipe that the command line asks for; the options get the folder of the run."""
+    path, fields = options.path, options.fields
     if options.help:
-        say(parser().format_help())
-        say(field_help(asked_model(path, fields)))
+        say(parser_of("train").format_help())
+        # Every field of a recipe for its model, spelt as options are.
+        words = recipe_parser(asked_model(path, fields)).format_help()
+        say(re.sub(r"--[a-z][\w.]*", lambda name: name[0].replace("_", "-"), words))
         sys.exit(0)
     if options.anneal is not None:
-        return _annealing(path, options, fields), options
+        return _annealing(path, options, fields)
     if path.is_dir():
         raise ConfigError(
             f"{path} is a folder. To go on with a run, give its recipe and --resume; to make weights for use from it, "
             "give --anneal EPOCHS."
         )
     options.output = options.output or Path("runs", path.stem)
-    return read_recipe(path, [*fields, *(["--print_config"] if options.print_config else [])]), options
+    return read_recipe(path, [*fields, *(["--print_config"] if options.print_config else [])])
 
 
 def _annealing(run: Path, options: Namespace, fields: list[str]) -> Recipe:
@@ -95,7 +97,7 @@ def _annealing(run: Path, options: Namespace, fields: list[str]) -> Recipe:
     return recipe
 
 
-def _ways(recipe: Recipe, arguments: list[str], options: Namespace) -> list[Preview]:
+def _ways(recipe: Recipe, options: Namespace) -> list[Preview]:
     """Measure one process and, on the CPU, as many as were asked for or as there are cores; the first one is ours.
 
     Each of several processes measures with the others, and the first of them leaves its figures in a file.
@@ -111,7 +113,7 @@ def _ways(recipe: Recipe, arguments: list[str], options: Namespace) -> list[Prev
         return [found]
     with TemporaryDirectory() as folder:
         left = str(Path(folder, "figures.json"))
-        if code := launch(_for_each(arguments, options), processes, silent=True, environment={FIGURES: left}):
+        if code := launch(_for_each(options), processes, silent=True, environment={FIGURES: left}):
             sys.exit(code)
         figures = json.loads(Path(left).read_text())
     plan = make_plan(recipe, found.training_slices, processes)
@@ -119,20 +121,15 @@ def _ways(recipe: Recipe, arguments: list[str], options: Namespace) -> list[Prev
     return [found, replace(found, plan=plan, processes=processes, threads=1, **times)]
 
 
-def _for_each(arguments: list[str], options: Namespace) -> list[str]:
+def _for_each(options: Namespace) -> list[str]:
     """The command of each of several processes: one thread, and an annealed copy that the parent has begun."""
     words, skip = [], False
-    for word in arguments:
+    for word in options.arguments:
         if not skip and word.partition("=")[0] != "--processes":
             words.append(word)
         skip = word == "--processes"
     began = ["--resume"] if options.anneal is not None and not options.dry_run else []
     return [sys.executable, "-m", "somamba", "train", *words, *began, "--machine.threads=1"]
-
-
-def field_help(model: str) -> str:
-    """Every field of a recipe for one model, spelt as options are."""
-    return re.sub(r"--[a-z][\w.]*", lambda name: name[0].replace("_", "-"), recipe_parser(model).format_help())
 
 
 def describe(recipe: Recipe, ways: Sequence[Preview]) -> str:

@@ -1,12 +1,12 @@
 """``somamba weights``: which weights are at hand, whether they are sound, what their cards say."""
 
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 
 from rich.table import Table
 
 from somamba.cli.output import complain, make_console, say, say_json
-from somamba.cli.parsers.weights import parser
 from somamba.errors import InputError
 from somamba.inference.weights.cards import read_card
 from somamba.inference.weights.released import (
@@ -20,9 +20,8 @@ from somamba.inference.weights.released import (
 from somamba.inference.weights.trained import bundled_weights
 
 
-def main(arguments: list[str]) -> None:
-    """Parse and run one of the parts; without one, list."""
-    options = parser().parse_args(arguments)
+def main(options: Namespace) -> None:
+    """Run one of the parts; without one, list."""
     if options.command is None:
         show_list(as_json=options.json)
     elif options.command == "verify":

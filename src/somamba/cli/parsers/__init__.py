@@ -1,1 +1,1 @@
-"""What each command takes, one file a command: declarations that need no torch, for help, completion and tests."""
+"""What each command takes, one file a command: text and options that need no torch, for help, completion and tests."""

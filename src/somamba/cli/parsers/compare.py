@@ -1,6 +1,6 @@
 """What ``somamba compare`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, path, seed
+from somamba.cli.arguments import CommandParser, path, seed
 from somamba.results.scores import METRICS
 
 DESCRIPTION = """Compare the method of the first file with that of each other file, case by case.
@@ -14,12 +14,10 @@ examples:
   somamba compare runs/x/so_mamba/val.csv runs/x/content_residency/val.csv --metric psnr ssim"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("compare", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("files", nargs="+", type=path, help="CSV files written by somamba evaluate or sweep")
     parser.add_argument(
         "--metric", nargs="+", choices=METRICS, default=["psnr"], help="metrics to compare (default: psnr)"
     )
     parser.add_argument("--seed", type=seed, default=0, help="seed of the bootstrap (default: 0)")
-    return parser

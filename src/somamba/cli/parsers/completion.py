@@ -1,6 +1,6 @@
 """What ``somamba completion`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser
+from somamba.cli.arguments import CommandParser
 
 DESCRIPTION = """Print a script that lets a shell complete commands, options and their values with the TAB key.
 
@@ -10,8 +10,6 @@ examples:
   somamba completion fish > ~/.config/fish/completions/somamba.fish"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("completion", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
-    return parser

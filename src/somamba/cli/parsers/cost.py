@@ -2,7 +2,7 @@
 
 from argparse import BooleanOptionalAction
 
-from somamba.cli.arguments import CommandParser, command_parser, count, image_size, path, threads
+from somamba.cli.arguments import CommandParser, count, image_size, path, threads
 from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Count the parameters and the multiply-accumulates (MACs) of one forward pass (Table 3 of the paper).
@@ -23,9 +23,8 @@ examples:
   somamba cost so_mamba hifi_mamba --measure --results results/*.csv --csv cost.csv"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("cost", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("models", nargs="*", metavar="NAME", help="names from `somamba models`")
     parser.add_argument("--all", action="store_true", help="every network")
     parser.add_argument("--size", type=image_size, default=(320, 320), help="image size, 320 or 256x218 (default: 320)")
@@ -35,4 +34,3 @@ def parser() -> CommandParser:
     parser.add_argument("--results", nargs="+", type=path, default=[], metavar="CSV", help="adds PSNR and SSIM")
     parser.add_argument("--csv", type=own_output_file, help="write the rows to this file")
     parser.add_argument("--json", action="store_true", help="print one JSON document, for programs")
-    return parser

@@ -1,6 +1,6 @@
 """What ``somamba curve`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, path, real, title
+from somamba.cli.arguments import CommandParser, path, real, title
 from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Draw the training loss and the validation PSNR of one or several runs.
@@ -17,9 +17,8 @@ examples:
   somamba curve runs/acdc_x4 --logger tensorboard"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("curve", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("runs", nargs="+", type=path, help="folders that somamba train --output wrote")
     parser.add_argument(
         "-o", "--output", type=own_output_file, default="curve.png", help="picture (default: curve.png)"
@@ -33,4 +32,3 @@ def parser() -> CommandParser:
     parser.add_argument(
         "--logger", action="append", default=[], metavar="LOGGER", help="tensorboard, or one of a package; repeatable"
     )
-    return parser

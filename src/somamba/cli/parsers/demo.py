@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from somamba.cli.arguments import CommandParser, acceleration, adaptation_steps, command_parser, threads
+from somamba.cli.arguments import CommandParser, acceleration, adaptation_steps, threads
 from somamba.cli.declared import WEIGHTS
 from somamba.cli.places import output_folder, own_output_file
 
@@ -19,9 +19,8 @@ examples:
   somamba demo --acceleration 6 -o out --weights runs/brain_raw/best"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("demo", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "--acceleration", type=acceleration, default=4.0, help="all columns over those kept (default: 4)"
     )
@@ -37,7 +36,6 @@ def parser() -> CommandParser:
     )
     parser.add_argument("-o", "--output", type=_folder, default="demo", help="folder (default: demo)")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
-    return parser
 
 
 def _folder(text: str) -> Path:

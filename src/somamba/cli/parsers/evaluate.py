@@ -2,7 +2,7 @@
 
 from somamba.cli.arguments import CommandParser, count, title
 from somamba.cli.declared import GALLERY_CASES
-from somamba.cli.parsers.measuring import measuring_parser
+from somamba.cli.parsers.measuring import add_measuring_options
 from somamba.cli.places import output_folder
 
 DESCRIPTION = """Measure a model on one split of a dataset: PSNR, SSIM and NMSE of every slice, their mean for a case,
@@ -21,9 +21,9 @@ examples:
   torchrun --nproc-per-node 2 -m somamba evaluate runs/acdc_x4/best --dataset acdc --data data/acdc"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = measuring_parser("evaluate", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
+    add_measuring_options(parser)
     parser.add_argument("--batch-size", type=count, default=1, help="slices computed together (default: 1)")
     parser.add_argument(
         "--keep", type=output_folder, metavar="FOLDER", help="keep the images of the first cases in a gallery"
@@ -33,4 +33,3 @@ def parser() -> CommandParser:
     )
     parser.add_argument("--label", type=title, help="how the gallery calls the method (default: the name of the model)")
     parser.add_argument("--json", action="store_true", help="print one JSON document, for programs")
-    return parser

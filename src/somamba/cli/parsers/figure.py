@@ -1,6 +1,6 @@
 """What ``somamba figure`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, path, real, whole
+from somamba.cli.arguments import CommandParser, path, real, whole
 from somamba.cli.declared import ERROR_RANGE
 from somamba.cli.places import own_output_file
 
@@ -24,52 +24,28 @@ KINDS = {
 }
 
 
-def parser() -> CommandParser:
-    """The options of the command, kind by kind."""
-    parser = command_parser("figure", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command, kind by kind."""
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
-    for name, summary in KINDS.items():
-        one = kinds.add_parser(name, help=summary, description=f"Draw {summary}.")
-        _ADD[name](one)
-        one.add_argument(
-            "-o", "--output", type=own_output_file, required=True, metavar="FILE", help=".png, .pdf or .svg"
-        )
-    return parser
-
-
-def _add_reconstructions(parser: CommandParser) -> None:
-    parser.add_argument("gallery", type=path, help="folder that somamba evaluate --keep wrote")
-    parser.add_argument("--case", help="which case (default: the first)")
-    parser.add_argument("--slice", type=whole(0), metavar="N", help="which slice (default: median zero-filled PSNR)")
-    parser.add_argument(
+    figures = {name: kinds.add_parser(name, help=words, description=f"Draw {words}.") for name, words in KINDS.items()}
+    reconstructions, leakage, spectra, streams, gates = figures.values()
+    reconstructions.add_argument("gallery", type=path, help="folder that somamba evaluate --keep wrote")
+    reconstructions.add_argument("--case", help="which case (default: the first)")
+    reconstructions.add_argument(
+        "--slice", type=whole(0), metavar="N", help="which slice (default: median zero-filled PSNR)"
+    )
+    reconstructions.add_argument(
         "--box", type=whole(0), nargs=3, metavar=("Y", "X", "SIZE"), help="part to enlarge, in pixels (default: chosen)"
     )
-    parser.add_argument(
+    reconstructions.add_argument(
         "--error-range", type=real(1e-6, 1e6), default=ERROR_RANGE, help="top of the colours (default: %(default)s)"
     )
-
-
-def _add_leakage(parser: CommandParser) -> None:
-    parser.add_argument("files", nargs="+", type=path, help="CSV files written by somamba leakage")
-
-
-def _add_spectra(parser: CommandParser) -> None:
-    parser.add_argument("file", type=path, help="file written by somamba streams")
-
-
-def _add_streams(parser: CommandParser) -> None:
-    _add_spectra(parser)
-    parser.add_argument("--units", type=whole(1), nargs="+", metavar="U", help="which, counted from 1 (default: six)")
-
-
-def _add_gates(parser: CommandParser) -> None:
-    parser.add_argument("checkpoints", nargs="+", type=path, help="checkpoint folders, such as runs/x/best")
-
-
-_ADD = {
-    "reconstructions": _add_reconstructions,
-    "leakage": _add_leakage,
-    "spectra": _add_spectra,
-    "streams": _add_streams,
-    "gates": _add_gates,
-}
+    leakage.add_argument("files", nargs="+", type=path, help="CSV files written by somamba leakage")
+    for drawn in (spectra, streams):
+        drawn.add_argument("file", type=path, help="file written by somamba streams")
+    streams.add_argument("--units", type=whole(1), nargs="+", metavar="U", help="which, counted from 1 (default: six)")
+    gates.add_argument("checkpoints", nargs="+", type=path, help="checkpoint folders, such as runs/x/best")
+    for figure in figures.values():
+        figure.add_argument(
+            "-o", "--output", type=own_output_file, required=True, metavar="FILE", help=".png, .pdf or .svg"
+        )

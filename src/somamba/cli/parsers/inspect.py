@@ -1,6 +1,6 @@
 """What ``somamba inspect`` takes."""
 
-from somamba.cli.arguments import CommandParser, add_scan_choices, command_parser, path
+from somamba.cli.arguments import CommandParser, add_scan_choices, path
 
 DESCRIPTION = """Say what a file with a scan is and how somamba understands it, or why it cannot be used and what to do.
 
@@ -13,10 +13,8 @@ examples:
   somamba inspect ksp.cfl --maps maps.cfl"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("inspect", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("files", nargs="+", type=path, metavar="FILE")
     add_scan_choices(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document, for programs")
-    return parser

@@ -2,7 +2,7 @@
 
 from somamba.cli.arguments import CommandParser, real
 from somamba.cli.declared import BACKENDS, CUTOFFS
-from somamba.cli.parsers.measuring import measuring_parser
+from somamba.cli.parsers.measuring import add_measuring_options
 
 DESCRIPTION = """Measure the two-level leakage of an SO-Mamba on one split of a dataset (Table 5 of the paper).
 
@@ -16,9 +16,9 @@ examples:
   torchrun --nproc-per-node 2 -m somamba leakage runs/acdc_x4/best --dataset acdc --data data/acdc --cutoff 0.25 0.35"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = measuring_parser("leakage", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
+    add_measuring_options(parser)
     parser.add_argument(
         "--cutoff", type=real(0, 1), nargs="+", default=list(CUTOFFS), metavar="r", help="default: 0.25 and 0.35"
     )
@@ -31,4 +31,3 @@ def parser() -> CommandParser:
         default="auto",
         help="scan that supplies the states; it changes the time, not the numbers (default: auto)",
     )
-    return parser

@@ -1,21 +1,19 @@
 """What the commands take that measure a checkpoint on one split of a dataset."""
 
-from somamba.cli.arguments import CommandParser, acceleration, command_parser, count, path, threads
+from somamba.cli.arguments import CommandParser, acceleration, count, path, threads
 from somamba.cli.places import own_output_file
 from somamba.data.terms import TERMS
 
 
-def measuring_parser(command: str, description: str) -> CommandParser:
-    """The model, the data, how much of it, and where to compute and write rows."""
-    parser = model_parser(command, description)
+def add_measuring_options(parser: CommandParser) -> None:
+    """Add the model, the data, how much of it, and where to compute and write rows."""
+    add_model_options(parser)
     parser.add_argument("--csv", type=own_output_file, help="write the rows to this file")
     parser.add_argument("--limit-cases", type=count, help="only the first so many cases")
-    return parser
 
 
-def model_parser(command: str, description: str) -> CommandParser:
-    """The model, the data, and where to compute."""
-    parser = command_parser(command, description)
+def add_model_options(parser: CommandParser) -> None:
+    """Add the model, the data, and where to compute."""
     parser.set_defaults(limit_cases=None)
     parser.add_argument("checkpoint", help="folder of a checkpoint, such as runs/x/best, or a model without weights")
     parser.add_argument("--dataset", required=True, choices=list(TERMS))
@@ -27,4 +25,3 @@ def model_parser(command: str, description: str) -> CommandParser:
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
     parser.add_argument("--cache", type=path, help="folder of prepared slices")
-    return parser

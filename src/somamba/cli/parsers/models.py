@@ -1,6 +1,6 @@
 """What ``somamba models`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, image_size
+from somamba.cli.arguments import CommandParser, image_size
 
 DESCRIPTION = """List the networks that can be built by name.
 
@@ -12,9 +12,7 @@ examples:
   somamba models --cost --size 128"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("models", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("--cost", action="store_true", help="count the MACs of each network as well")
     parser.add_argument("--size", type=image_size, default=(320, 320), help="image size for --cost (default: 320)")
-    return parser

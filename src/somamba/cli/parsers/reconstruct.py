@@ -8,7 +8,6 @@ from somamba.cli.arguments import (
     acceleration,
     adaptation_steps,
     add_scan_choices,
-    command_parser,
     path,
     seed,
     threads,
@@ -39,9 +38,8 @@ examples:
   somamba reconstruct scans/*.h5 -o images/ --shard $SLURM_ARRAY_TASK_ID/100      (with sbatch --array=1-100)"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("reconstruct", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="scans, patterns such as 'scans/*.h5', or folders")
     parser.add_argument("-o", "--output", required=True, type=path, help="a file, for one scan, or a folder")
     parser.add_argument(
@@ -88,7 +86,6 @@ def parser() -> CommandParser:
     parser.add_argument("--engine", choices=ENGINES, default="local", help="ray: spread over a Ray cluster")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: auto")
     parser.add_argument("--threads", type=threads, help="threads on the CPU")
-    return parser
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """What ``somamba report`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, count, path, title
+from somamba.cli.arguments import CommandParser, count, path, title
 from somamba.cli.declared import REPORT_SLICES, REPORT_TITLE
 from somamba.cli.places import own_output_file
 
@@ -24,9 +24,8 @@ examples:
   somamba report runs/acdc_cpu_x4_ownership leakage.csv -o ownership.html --title "Ownership ablation\""""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("report", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("sources", nargs="+", type=path, help="folders and files, see above")
     parser.add_argument(
         "-o", "--output", type=own_output_file, default="report.html", help="page (default: report.html)"
@@ -38,4 +37,3 @@ def parser() -> CommandParser:
         default=REPORT_SLICES,
         help="most slices of each kept case, evenly spread (default: %(default)s)",
     )
-    return parser

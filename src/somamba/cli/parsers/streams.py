@@ -1,7 +1,7 @@
 """What ``somamba streams`` takes."""
 
 from somamba.cli.arguments import CommandParser, whole
-from somamba.cli.parsers.measuring import model_parser
+from somamba.cli.parsers.measuring import add_model_options
 from somamba.cli.places import own_output_file
 
 DESCRIPTION = """Record what the router of every unit makes of one slice: the carrier L, which the state may keep, and
@@ -14,12 +14,11 @@ examples:
   somamba figure streams streams.npz -o streams.png"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = model_parser("streams", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
+    add_model_options(parser)
     parser.add_argument("--case", help="which case (default: the first of the split)")
     parser.add_argument(
         "--slice", type=whole(0), help="which slice, by its number in the case (default: the middle one)"
     )
     parser.add_argument("-o", "--output", type=own_output_file, default="streams.npz", help="default: streams.npz")
-    return parser

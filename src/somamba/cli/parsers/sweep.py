@@ -20,19 +20,13 @@ examples:
   somamba table runs/acdc_cpu_x4_ownership/*/val.csv --layout ownership"""
 
 
-def parser() -> RecipeParser:
-    """The options about the session; the others are fields of the recipes."""
-    parser = RecipeParser(
-        prog="somamba sweep",
-        usage="%(prog)s GRID [--output FOLDER] [--only NAME ...] [--dry-run] [--FIELD VALUE ...]",
-        description=DESCRIPTION,
-        epilog="somamba train RECIPE --help lists the fields.",
-        add_help=False,
-    )
+def add_options(parser: RecipeParser) -> None:
+    """Add the options about the session; the others are fields of the recipes."""
+    parser.usage = "%(prog)s GRID [--output FOLDER] [--only NAME ...] [--dry-run] [--FIELD VALUE ...]"
+    parser.epilog = "somamba train RECIPE --help lists the fields."
     parser.add_argument(
         "--output", type=output_folder, help="folder of the sweep (default: runs/ and the name of the grid)"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only these runs")
     parser.add_argument("--dry-run", action="store_true", help="check everything and say what would be done")
     parser.add_argument("-h", "--help", action="help", help="show this and leave")
-    return parser

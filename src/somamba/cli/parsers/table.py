@@ -1,6 +1,6 @@
 """What ``somamba table`` takes."""
 
-from somamba.cli.arguments import CommandParser, command_parser, path
+from somamba.cli.arguments import CommandParser, path
 from somamba.report.render import FORMATS
 from somamba.report.tables.scores import LAYOUTS
 from somamba.results.scores import METRICS
@@ -24,9 +24,8 @@ examples:
   somamba table results/*.csv --format csv --metrics psnr ssim nmse"""
 
 
-def parser() -> CommandParser:
-    """The options of the command."""
-    parser = command_parser("table", DESCRIPTION)
+def add_options(parser: CommandParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("files", nargs="+", type=path, help="CSV files of somamba evaluate, leakage, sweep or cost")
     parser.add_argument("--format", choices=list(FORMATS), default="markdown", help="default: markdown")
     parser.add_argument(
@@ -36,4 +35,3 @@ def parser() -> CommandParser:
         help="accelerations as columns or blocks, routes ticked, leakage, runs of a sweep, or cost (default: columns)",
     )
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["psnr", "ssim"], help="default: psnr ssim")
-    return parser

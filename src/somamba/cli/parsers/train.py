@@ -29,15 +29,12 @@ def _processes(text: str) -> str:
     return text if text == "auto" else str(whole(1, 1024)(text))
 
 
-def parser() -> RecipeParser:
-    """The options about the session; the others are fields of the recipe."""
-    parser = RecipeParser(
-        prog="somamba train",
-        usage="%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--processes N] "
+def add_options(parser: RecipeParser) -> None:
+    """Add the options about the session; the others are fields of the recipe."""
+    parser.usage = (
+        "%(prog)s RECIPE [--output FOLDER] [--resume] [--start-from CHECKPOINT] [--processes N] "
         "[--logger LOGGER] [--dry-run] [--print-config] [--FIELD VALUE ...]\n"
-        "       %(prog)s RUN --anneal EPOCHS [--output FOLDER] [--resume] [--FIELD VALUE ...]",
-        description=DESCRIPTION,
-        add_help=False,
+        "       %(prog)s RUN --anneal EPOCHS [--output FOLDER] [--resume] [--FIELD VALUE ...]"
     )
     parser.add_argument(
         "--output", type=output_folder, help="folder of the run (default: runs/ and the name of the recipe)"
@@ -47,17 +44,10 @@ def parser() -> RecipeParser:
         "--start-from", type=path, metavar="CHECKPOINT", help="begin with the weights of this checkpoint"
     )
     parser.add_argument(
-        "--anneal",
-        type=real(0, 10**6),
-        metavar="EPOCHS",
-        help="decay the rate of a run to zero, in a new folder",
+        "--anneal", type=real(0, 10**6), metavar="EPOCHS", help="decay the rate of a run to zero, in a new folder"
     )
     parser.add_argument(
-        "--processes",
-        type=_processes,
-        default="1",
-        metavar="N|auto",
-        help="share each step on this machine (default: 1)",
+        "--processes", type=_processes, default="1", metavar="N|auto", help="share each step here (default: 1)"
     )
     parser.add_argument(
         "--logger",
@@ -69,4 +59,3 @@ def parser() -> RecipeParser:
     parser.add_argument("--dry-run", action="store_true", help="only say what would be done, and how long")
     parser.add_argument("--print-config", action="store_true", help="print every field with its value, and leave")
     parser.add_argument("-h", "--help", action="store_true", help="after RECIPE: every field that it may set")
-    return parser

@@ -81,7 +81,6 @@ def open_case(entry: Entry) -> Case | LeftOut:
     shape, other = (found.array("image", axes=3, kinds="f").shape for found in (first, second))
     if shape[1:] != other[1:]:
         raise DataError(f"{files[1]}: ED is {shape[1:]} but ES is {other[1:]}; one patient has one grid.")
-    voxel = first.voxel
     return Case(
         id=entry.id,
         source=str(files[0].parent),
@@ -90,7 +89,6 @@ def open_case(entry: Entry) -> Case | LeftOut:
             read=partial(read_frames, files, (shape[0], other[0])),
             itemsize=4,
         ),
-        voxel=None if voxel is None else (voxel[0], voxel[1], voxel[2]),
     )
 
 

@@ -9,10 +9,11 @@ import re
 from pathlib import Path
 
 from somamba.data.case import Entry, LeftOut, Listing, Role
-from somamba.data.readers.nifti_volume import open_case as open_case
+from somamba.data.readers.folders import open_nifti
 from somamba.errors import DataError
 
 IMAGE = re.compile(r"(sub-(\d+))_T1w\.nii\.gz")
+open_case = open_nifti
 PERIOD = 8
 
 

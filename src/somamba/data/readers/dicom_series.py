@@ -81,8 +81,8 @@ def find_series(root: Path, files: Iterable[Path]) -> FoundSeries:
     return FoundSeries(tuple(series), tuple(left_out))
 
 
-def series_volume(files: tuple[Path, ...]) -> tuple[Volume, tuple[float, float, float] | None]:
-    """The slices of a series, and their size in mm along slices, rows and columns if the files tell.
+def series_volume(files: tuple[Path, ...]) -> Volume:
+    """The slices of a series.
 
     Args:
         files: The files in the order of their slices, as `DicomSeries.files` has them.
@@ -93,22 +93,11 @@ def series_volume(files: tuple[Path, ...]) -> tuple[Volume, tuple[float, float, 
             raise DataError(f"{info.path}: its size is another one than when the series was found; look again.")
     places = [(info.path, frame) for info in headers for frame in range(info.arrays["image"].shape[0])]
     shape = (len(places), *headers[0].arrays["image"].shape[1:])
-    return Volume(shape=shape, read=lambda start, stop: _read(places[start:stop]), itemsize=4), _voxel(headers)
+    return Volume(shape=shape, read=lambda start, stop: _read(places[start:stop]), itemsize=4)
 
 
 def _read(places: list[tuple[Path, int]]) -> NDArray[np.float32]:
     return np.stack([read(path, "image", frame, frame + 1)[0] for path, frame in places])
-
-
-def _voxel(headers: list[FileInfo]) -> tuple[float, float, float] | None:
-    """Voxel size; the distance of neighbouring slices if they are evenly spaced, else their thickness."""
-    voxel = headers[0].voxel
-    if voxel is None or len(voxel) != 3:
-        return None
-    positions = [float(info.texts["position"]) for info in headers if "position" in info.texts]
-    gaps = np.diff(sorted(set(positions)))
-    even = len(gaps) > 0 and bool(np.allclose(gaps, gaps[0], rtol=0.02, atol=0.01))
-    return (float(gaps[0]) if even else voxel[0], voxel[1], voxel[2])
 
 
 def _alike(found: list[FileInfo]) -> tuple[list[FileInfo], list[tuple[FileInfo, str]]]:

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers.folders import official_folders, stem
+from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
-from somamba.files.formats.ismrmrd_header import voxel_size
 from somamba.files.reading import Volume, inspect, read
+from somamba.raw.naming import stem
 
 SINGLECOIL: Mapping[str, Role] = {"singlecoil_train": "train", "singlecoil_val": "test"}
 MULTICOIL: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "test"}
@@ -28,7 +28,7 @@ PDFS = "CORPDFS_FBK"
 def find(root: Path, *, roles: Mapping[str, Role]) -> Listing:
     """List the files of the official folders."""
     entries = [
-        Entry(id=stem(path), subject=stem(path), role=role, files=(path,), root=root)
+        Entry(id=stem(path.name), subject=stem(path.name), role=role, files=(path,), root=root)
         for folder, role in official_folders(root, roles, "fastMRI")
         for path in sorted(folder.glob("*.h5"))
     ]
@@ -61,13 +61,11 @@ def open_case(entry: Entry, *, multicoil: bool, acquisition: str | None) -> Case
     kspace = info.array("kspace", axes=4 if multicoil else 3, kinds="c")
     target = info.array("reconstruction_rss", axes=3, kinds="f")
     shape = kspace.shape if multicoil else (kspace.shape[0], 1, *kspace.shape[1:])
-    header = info.texts.get("ismrmrd_header")
     return Case(
         id=entry.id,
         source=str(path),
         kspace=Volume(shape=shape, read=partial(read_kspace, path)),
         image=Volume(shape=target.shape, read=partial(read_image, path), itemsize=4),
-        voxel=voxel_size(header, path, rows="x") if header else None,
     )
 
 

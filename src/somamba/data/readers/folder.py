@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from somamba.data.case import Case, Entry, LeftOut, Listing, Role
 from somamba.data.readers.dicom_series import DicomSeries, dicom_files, find_series, series_volume
-from somamba.data.readers.folders import stem
 from somamba.data.readers.raw_scan import holds_raw_scan, open_raw_case
 from somamba.errors import DataError
 from somamba.files.reading import FileInfo, Volume, inspect, read
+from somamba.raw.naming import stem
 
 ENDINGS = (".nii", ".nii.gz", ".npy", ".npz", ".h5", ".hdf5", ".mrd")
 HDF5 = (".h5", ".hdf5", ".mrd")
@@ -65,7 +65,7 @@ def subject_of(path: Path) -> str:
     if len(path.parts) > 1:
         return path.parts[0]
     match = SUBJECT.match(path.name)
-    return match[1] if match else stem(path)
+    return match[1] if match else stem(path.name)
 
 
 def role_of(subject: str) -> Role:
@@ -78,18 +78,15 @@ def open_case(entry: Entry) -> Case | LeftOut:
     """Check one file, or the files of a DICOM series, and return the case."""
     path = entry.files[0]
     if not path.name.endswith(ENDINGS):
-        volume, voxel = series_volume(entry.files)
-        return Case(id=entry.id, source=str(path.parent), image=volume, voxel=voxel)
+        return Case(id=entry.id, source=str(path.parent), image=series_volume(entry.files))
     info = inspect(path)
     if path.name.endswith(HDF5) and holds_raw_scan(info):
         return open_raw_case(entry, info)
     name, shape = _images(info)
-    size = info.voxel if info.voxel is not None and len(info.voxel) == 3 else None
     return Case(
         id=entry.id,
         source=str(path),
         image=Volume(shape=shape, read=partial(_read, path, name, len(info.arrays[name].shape)), itemsize=4),
-        voxel=None if size is None else (size[0], size[1], size[2]),
     )
 
 
@@ -104,7 +101,7 @@ def _entry(root: Path, path: Path, patients: Mapping[str, str] | None) -> Entry:
     role, rest = _place(root, path)
     subject = subject_of(rest)
     subject = (patients or {}).get(subject, subject)
-    name = "/".join([*rest.parts[:-1], stem(path)])
+    name = "/".join([*rest.parts[:-1], stem(path.name)])
     return Entry(id=name, subject=subject, role=role or role_of(subject), files=(path,), root=root)
 
 

@@ -1,10 +1,12 @@
-"""The folders in which the official archives put their files."""
+"""What readers of official archives share: their folders, names of files, and volumes in NIfTI."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from somamba.data.case import Role
+from somamba.data.case import Case, Entry, Role
 from somamba.errors import DataError
+from somamba.files.reading import Volume, inspect, read
 
 
 def official_folders(root: Path, roles: Mapping[str, Role], dataset: str) -> Iterator[tuple[Path, Role]]:
@@ -34,6 +36,12 @@ def _names(roles: Mapping[str, Role]) -> str:
     return ", ".join(f"{name}/" for name in roles)
 
 
-def stem(path: Path) -> str:
-    """The name of a file without its (possibly double) suffix: ``024.nii.gz`` gives ``024``."""
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0]
+def open_nifti(entry: Entry) -> Case:
+    """Check a case that is one NIfTI volume of magnitudes, and return it."""
+    (path,) = entry.files
+    shape = inspect(path).array("image", axes=3, kinds="f").shape
+    return Case(
+        id=entry.id,
+        source=str(path),
+        image=Volume(shape=shape, read=partial(read, path, "image"), itemsize=4),
+    )

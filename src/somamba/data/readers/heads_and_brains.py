@@ -21,8 +21,3 @@ def find(root: Path) -> Listing:
 def open_case(entry: Entry) -> Case | LeftOut:
     """Check one volume and return its case."""
     return PARTS[entry.root.name].open_case(entry)
-
-
-def is_stripped(case_id: str) -> bool:
-    """Whether a case shows a brain without its head."""
-    return brain_t1w.is_stripped(case_id)

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from somamba.data.case import Case, Entry, LeftOut, Listing, Role
-from somamba.data.readers.fastmri import read_image, read_kspace
-from somamba.data.readers.folders import official_folders, stem
+from somamba.data.case import Entry, LeftOut, Listing, Role
+from somamba.data.readers import fastmri
+from somamba.data.readers.folders import official_folders
 from somamba.errors import DataError
-from somamba.files.formats.ismrmrd_header import voxel_size
-from somamba.files.reading import Volume, inspect
+from somamba.raw.naming import stem
 
 ROLES: Mapping[str, Role] = {"multicoil_train": "train", "multicoil_val": "val", "multicoil_test": "test"}
+open_case = partial(fastmri.open_case, multicoil=True, acquisition=None)
+"""Checks one file and returns its case."""
 NAME = re.compile(r"(?P<study>[^_]+)_(?P<contrast>T1|T2|FLAIR)(?P<repetition>\d\d)")
 
 
@@ -27,27 +28,11 @@ def find(root: Path, *, contrast: str) -> Listing:
     left_out: list[LeftOut] = []
     for folder, role in official_folders(root, ROLES, "M4Raw"):
         for path in sorted(folder.glob("*.h5")):
-            name = NAME.fullmatch(stem(path))
+            name = NAME.fullmatch(stem(path.name))
             if name is None:
                 raise DataError(f"{path}: M4Raw files are named like 2022061003_T101.h5 (study, contrast, repetition).")
             if name["contrast"] != contrast:
                 left_out.append(LeftOut(name=path.name, reason=f"contrast {name['contrast']}, not {contrast}"))
                 continue
-            entries.append(Entry(id=stem(path), subject=name["study"], role=role, files=(path,), root=root))
+            entries.append(Entry(id=stem(path.name), subject=name["study"], role=role, files=(path,), root=root))
     return Listing(entries=tuple(entries), left_out=tuple(left_out))
-
-
-def open_case(entry: Entry) -> Case | LeftOut:
-    """Check one file and return its case."""
-    (path,) = entry.files
-    info = inspect(path)
-    kspace = info.array("kspace", axes=4, kinds="c")
-    target = info.array("reconstruction_rss", axes=3, kinds="f")
-    header = info.texts.get("ismrmrd_header")
-    return Case(
-        id=entry.id,
-        source=str(path),
-        kspace=Volume(shape=kspace.shape, read=partial(read_kspace, path)),
-        image=Volume(shape=target.shape, read=partial(read_image, path), itemsize=4),
-        voxel=voxel_size(header, path, rows="y") if header else None,
-    )

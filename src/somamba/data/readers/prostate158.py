@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from somamba.data.case import Entry, LeftOut, Listing, Role
-from somamba.data.readers.folders import official_folders
-from somamba.data.readers.nifti_volume import open_case as open_case
+from somamba.data.readers.folders import official_folders, open_nifti
 from somamba.errors import DataError
 
+open_case = open_nifti
 ROLES: Mapping[str, Role] = {
     "prostate158_train/train": "train",
     "prostate158_test/test": "test",

@@ -45,15 +45,11 @@ def open_raw_case(entry: Entry, info: FileInfo) -> Case:
     if IMAGES in info.arrays:
         shape = info.array(IMAGES, axes=3, kinds="f").shape
         image = Volume(shape=shape, read=partial(read_image, info.path), itemsize=4)
-    voxel = scan.voxel
-    if voxel is not None and scan.transposed:
-        voxel = (voxel[0], voxel[2], voxel[1])
     return Case(
         id=entry.id,
         source=str(info.path),
         kspace=kspace,
         image=image,
-        voxel=voxel,
         notes=(f"A raw scan ({scan.format}): protocol raw learns from its k-space.", *scan.notes),
     )
 

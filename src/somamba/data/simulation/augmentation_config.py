@@ -52,5 +52,3 @@ class Augmentation:
             self, "augmentation.", acceleration=(1, 1024), coils=(1, 1024), size=(32, 4096), compressed=(1, 1024)
         )
         check_between(self, "augmentation.", calibration=(1, 4096), snr=(1e-6, 1e12))
-        if self.compressed < 1:
-            raise ConfigError(f"augmentation.compressed={self.compressed}; at least 1 coil remains.")

@@ -148,34 +148,20 @@ _FORMULAS: dict[str, Callable[[tuple[Any, ...], Any], int]] = {
 }
 
 
-def _convolution(module: Any, _inputs: Any, output: Tensor) -> int:
-    return output.numel() * (module.in_channels // module.groups) * math.prod(module.kernel_size)
-
-
-def _linear(module: Any, inputs: Any, _output: Any) -> int:
-    return math.prod(inputs[0].shape[:-1]) * module.in_features * module.out_features
-
-
 def _norm(module: Any, inputs: Any, _output: Any) -> int:
     affine = getattr(module, "affine", False) or getattr(module, "elementwise_affine", False)
     return inputs[0].numel() * (NORM_OPERATIONS if affine else NORM_OPERATIONS // 2)
 
 
-def _pool(_module: Any, _inputs: Any, output: Tensor) -> int:
-    return output.numel()
-
-
-def _softmax(_module: Any, _inputs: Any, output: Tensor) -> int:
-    return output.numel() * SOFTMAX_OPERATIONS
-
-
 _RULES: dict[type[nn.Module], Callable[..., int]] = {
     # A transposed convolution is counted by its output, too, which over-counts strides; the lineage does the same.
-    nn.modules.conv._ConvNd: _convolution,
-    nn.Linear: _linear,
+    nn.modules.conv._ConvNd: lambda module, _, output: (
+        output.numel() * (module.in_channels // module.groups) * math.prod(module.kernel_size)
+    ),
+    nn.Linear: lambda module, inputs, _: math.prod(inputs[0].shape[:-1]) * module.in_features * module.out_features,
     nn.LayerNorm: _norm,
     nn.modules.batchnorm._NormBase: _norm,  # group norms are unknown to the counter of the lineage
-    nn.AvgPool2d: _pool,
-    nn.AdaptiveAvgPool2d: _pool,
-    nn.Softmax: _softmax,
+    nn.AvgPool2d: lambda _module, _inputs, output: output.numel(),
+    nn.AdaptiveAvgPool2d: lambda _module, _inputs, output: output.numel(),
+    nn.Softmax: lambda _module, _inputs, output: output.numel() * SOFTMAX_OPERATIONS,
 }

@@ -37,7 +37,7 @@ def is_dicom(path: str) -> bool:
 
 
 def inspect_dicom(path: str) -> dict[str, Any]:
-    """The one array, its voxel size, and what sorts the files of a series."""
+    """The one array, and what sorts the files of a series."""
     values = _values(path, pixels=False)
     texts = Texts()
     for name, keyword in IDENTIFIERS.items():
@@ -48,11 +48,7 @@ def inspect_dicom(path: str) -> dict[str, Any]:
         normal = np.cross(orientation[:3], orientation[3:])
         texts.keep("orientation", " ".join(f"{part + 0.0:.3f}" for part in np.round(orientation, 3)))
         texts.keep("position", float(normal @ np.asarray(corner)))
-    facts = {"arrays": {"image": {"shape": list(_shape(values)), "dtype": "<f4"}}, "texts": texts.kept}
-    spacing, thickness = _numbers(values, "PixelSpacing"), _numbers(values, "SliceThickness")
-    if len(spacing) == 2 and len(thickness) == 1 and min(*spacing, *thickness) > 0:
-        facts["voxel"] = [*thickness, *spacing]
-    return facts
+    return {"arrays": {"image": {"shape": list(_shape(values)), "dtype": "<f4"}}, "texts": texts.kept}
 
 
 def read_dicom(path: str, name: str, start: int, stop: int, allocate: Allocate) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 
+@runtime_checkable
 class Closable(Protocol):
     """What can be kept open."""
 

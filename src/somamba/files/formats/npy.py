@@ -74,13 +74,18 @@ def open_npy(stream: BufferedReader, path: str) -> Layout:
 
 
 def read_layout(stream: Any) -> Layout:
-    """Read the header of an array; the stream is then at the first value."""
+    """Read the header of an array of numbers; the stream is then at the first value."""
+    layout = read_header(stream)
+    check_array(layout.shape, layout.dtype)
+    return layout
+
+
+def read_header(stream: Any) -> Layout:
+    """Read the header of an array of any kind; the stream is then at the first value."""
     version = npy.read_magic(stream)
     if version not in HEADERS:
         raise RefusedError(f"version {version} of the .npy format is not known")
-    layout = Layout(*HEADERS[version](stream))
-    check_array(layout.shape, layout.dtype)
-    return layout
+    return Layout(*HEADERS[version](stream))
 
 
 def read_rows(stream: Any, first: int, layout: Layout, rows: tuple[int, int], allocate: Allocate) -> None:

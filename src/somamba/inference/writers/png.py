@@ -3,18 +3,16 @@
 The provenance is a ``tEXt`` chunk of that name; ``Comment`` tells which slices are shown, and what white stands for.
 """
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
-from PIL.PngImagePlugin import PngInfo
 
 from somamba.durable import replace_file
 from somamba.errors import DataError
-from somamba.inference.overview import overview
+from somamba.inference.overview import overview, png
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, stamp, stored_result
 
@@ -22,12 +20,9 @@ from somamba.inference.writers.stamp import RESEARCH, StoredResult, foreign, sta
 def write_png(reconstruction: Reconstruction, path: Path) -> None:
     """Write all slices as one grey picture."""
     grid, shown, white = overview(reconstruction.magnitudes[: reconstruction.stack])
-    told = PngInfo()
-    told.add_text("provenance", stamp(reconstruction, (grid,), sealed=False))
-    told.add_text("Comment", f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}")
-    buffer = io.BytesIO()
-    Image.fromarray(grid).save(buffer, format="PNG", pnginfo=told)
-    replace_file(path, buffer.getvalue(), shared=True)
+    comment = f"Slices {', '.join(map(str, shown))}; white is {white:g} and above. {RESEARCH}"
+    content = png(grid, provenance=stamp(reconstruction, (grid,), sealed=False), Comment=comment)
+    replace_file(path, content, shared=True)
 
 
 def png_result(path: Path) -> StoredResult:

@@ -3,7 +3,7 @@
 v  features        x  image        y, A  measurements and their operator
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -37,10 +37,6 @@ class EachMap(LinearOperator):
     @override
     def adjoint(self, y: Tensor) -> Tensor:
         return torch.cat([self.A.adjoint(image) for image in y.split(self.coils, dim=1)], dim=1)
-
-    @override
-    def to(self, device: torch.device | str) -> LinearOperator:
-        return replace(self, A=self.A.to(device))
 
     @override
     def __repr__(self) -> str:

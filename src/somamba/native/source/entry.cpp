@@ -72,7 +72,7 @@ void parallel(int count, const F& work) {
     for (std::thread& thread : threads) thread.join();
 }
 
-void run_scan_backward(const Scan& a, const ScanGradient& d, int workers) {
+void run_scan_backward(const ScanCall& a, const ScanGradient& d, int workers) {
     parallel(workers, [&](int index, int count) { chosen->scan_backward(a, d, index, count); });
     parallel(workers, [&](int index, int count) { chosen->scan_backward_rows(a, d, workers, index, count); });
     parallel(workers, [&](int index, int count) { chosen->scan_backward_heads(a, d, workers, index, count); });
@@ -111,13 +111,13 @@ EXPORT void somamba_share_openmp(void* parallel_, void* thread, void* threads) {
     openmp_parallel = reinterpret_cast<OpenMPParallel>(parallel_);
 }
 
-EXPORT void somamba_scan_sizes(const Scan* a, int workers, ScanSizes* sizes) { *sizes = chosen->scan_sizes(*a, workers); }
+EXPORT void somamba_scan_sizes(const ScanCall* a, int workers, ScanSizes* sizes) { *sizes = chosen->scan_sizes(*a, workers); }
 
-EXPORT void somamba_scan_forward(const Scan* a, int workers) {
+EXPORT void somamba_scan_forward(const ScanCall* a, int workers) {
     parallel(workers, [a](int index, int count) { chosen->scan_forward(*a, index, count); });
 }
 
-EXPORT void somamba_scan_backward(const Scan* a, const ScanGradient* d, int workers) { run_scan_backward(*a, *d, workers); }
+EXPORT void somamba_scan_backward(const ScanCall* a, const ScanGradient* d, int workers) { run_scan_backward(*a, *d, workers); }
 
 EXPORT void somamba_route_sizes(const Route* a, RouteSizes* sizes) { *sizes = chosen->route_sizes(*a); }
 
@@ -144,7 +144,7 @@ EXPORT void somamba_stream(const Stream* a, int workers, int scan_workers) {
         const Piece piece{token, rows, first, end - first};
         parallel(workers, [&](int index, int count) { chosen->stream_project(*a, piece, index, count); });
         if (piece.scanned > 0) {
-            Scan scan = a->scan;
+            ScanCall scan = a->scan;
             scan.tokens = rows - first;
             scan.advance = piece.scanned;
             for (Strided* part : {&scan.C, &scan.B, &scan.x, &scan.z, &scan.angle, &scan.dt, &scan.adt, &scan.trap, &scan.out})

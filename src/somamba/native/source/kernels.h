@@ -21,7 +21,7 @@ struct Strided {
 };
 
 // Mamba-3 MIMO scan. Shapes in the comments; the letters are those of somamba/scan/inputs.py.
-struct Scan {
+struct ScanCall {
     int64_t batch, tokens, heads, p, n, rank, groups, angles;
     Strided C, B;  // (batch, token, group) strides; rank has its own stride, n is contiguous
     int64_t C_rank, B_rank;
@@ -180,7 +180,7 @@ struct Stream {
     float *projected, *hidden, *readout;      // rows pitch; rows hidden_size; rows inner
     float *raw, *reduced;                     // kept in training, else null: dt and A as projected, rows (2 heads); hidden before its SiLU
     Interface interface;
-    Scan scan;                                // in pieces, from the row before on
+    ScanCall scan;                                // in pieces, from the row before on
 };
 
 // The backward pass of a block, over all tokens.
@@ -254,12 +254,12 @@ struct Piece {
 // What each instruction set provides; thread `index` of `count` does its share.
 struct Kernels {
     const char* name;
-    void (*scan_forward)(const Scan&, int index, int count);
-    void (*scan_backward)(const Scan&, const ScanGradient&, int index, int count);
-    void (*scan_backward_rows)(const Scan&, const ScanGradient&, int workers, int index, int count);
-    void (*scan_backward_heads)(const Scan&, const ScanGradient&, int workers, int index, int count);
-    void (*scan_backward_parameters)(const Scan&, const ScanGradient&, int workers);
-    ScanSizes (*scan_sizes)(const Scan&, int count);
+    void (*scan_forward)(const ScanCall&, int index, int count);
+    void (*scan_backward)(const ScanCall&, const ScanGradient&, int index, int count);
+    void (*scan_backward_rows)(const ScanCall&, const ScanGradient&, int workers, int index, int count);
+    void (*scan_backward_heads)(const ScanCall&, const ScanGradient&, int workers, int index, int count);
+    void (*scan_backward_parameters)(const ScanCall&, const ScanGradient&, int workers);
+    ScanSizes (*scan_sizes)(const ScanCall&, int count);
     void (*route_project)(const Route&, int index, int count);
     void (*route_halve)(const Route&, int index, int count);
     void (*route_assign)(const Route&, int index, int count);

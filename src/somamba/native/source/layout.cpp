@@ -20,7 +20,7 @@ std::string layout() {
             FIELD(lanes) FIELD(chunk) FIELD(rows_abreast) FIELD(largest_radix) END
         + BEGIN(Strided)
             FIELD(data) FIELD(batch) FIELD(token) FIELD(head) END
-        + BEGIN(Scan)
+        + BEGIN(ScanCall)
             FIELD(batch) FIELD(tokens) FIELD(heads) FIELD(p) FIELD(n) FIELD(rank) FIELD(groups) FIELD(angles) FIELD(C)
             FIELD(B) FIELD(C_rank) FIELD(B_rank) FIELD(x) FIELD(z) FIELD(angle) FIELD(dt) FIELD(adt) FIELD(trap)
             FIELD(C_bias) FIELD(B_bias) FIELD(mimo_x) FIELD(mimo_z) FIELD(mimo_o) FIELD(D) FIELD(out) FIELD(states)

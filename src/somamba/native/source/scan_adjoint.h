@@ -8,7 +8,7 @@ namespace SOMAMBA_ISA {
 // Through gate and contraction: dy, dz, and the gradients of mimo_z and mimo_o. The read-out, made again, is written after
 // its gradient is read, and nothing reads that again: both may lie in the same place.
 template <int RC>
-INLINE void gate_backward(const Scan& a, const ScanGradient& d, const Block& block, const BackwardTile& w, Backward& m,
+INLINE void gate_backward(const ScanCall& a, const ScanGradient& d, const Block& block, const BackwardTile& w, Backward& m,
                           int64_t start) {
     const int64_t R = RC ? RC : a.rank;
     const float* z = a.z.data + w.b * a.z.batch + start * a.z.token + w.h * a.z.head + w.tile * LANES;
@@ -105,7 +105,7 @@ INLINE void adjoint(const Shape& shape, const Block& block, const BackwardTile& 
 
 // dv completed through skip and correction, then to dx and mimo_x.
 template <int RC>
-INLINE void lift_backward(const Scan& a, const ScanGradient& d, const Block& block, const BackwardTile& w, Backward& m,
+INLINE void lift_backward(const ScanCall& a, const ScanGradient& d, const Block& block, const BackwardTile& w, Backward& m,
                           int64_t start) {
     const int64_t R = RC ? RC : a.rank, lane0 = w.tile * LANES;
     const float* x = a.x.data + w.b * a.x.batch + start * a.x.token + w.h * a.x.head + lane0;

@@ -11,7 +11,7 @@ namespace SOMAMBA_ISA {
 
 // From the sums over p to the gradients of one token's interfaces, weights and rotation; `to` is its partial row.
 template <int RC, bool N16>
-INLINE void interface_backward(const Scan& a, const Shape& shape, const Block& block, Backward& m, const Partial& partial,
+INLINE void interface_backward(const ScanCall& a, const Shape& shape, const Block& block, Backward& m, const Partial& partial,
                                int64_t h, int64_t t, float* to) {
     const int64_t R = RC ? RC : a.rank, row = N16 ? LANES : shape.row, half = a.n / 2, group = h / (a.heads / a.groups);
     const float *q = block.q + t * R * row, *k = block.k + t * R * row, *qk = block.qk + t * R * R;
@@ -77,7 +77,7 @@ INLINE void interface_backward(const Scan& a, const Shape& shape, const Block& b
 }
 
 // Gradients of the parameters, summed over one block and added to the worker's own.
-INLINE void parameters_backward(const Scan& a, const Shape& shape, const Block& block, const Backward& m,
+INLINE void parameters_backward(const ScanCall& a, const Shape& shape, const Block& block, const Backward& m,
                                 const Partial& partial, int64_t h, int64_t tile0, int64_t tile1, float* worker) {
     const int64_t R = a.rank, n = a.n;
     float *dC_bias = worker + h * R * n, *dB_bias = dC_bias + partial.bias;
@@ -108,7 +108,7 @@ INLINE void parameters_backward(const Scan& a, const Shape& shape, const Block& 
 }
 
 template <int RC, bool N16>
-static void backward_head(const Scan& a, const ScanGradient& d, const Shape& shape, Block& block, Backward& m,
+static void backward_head(const ScanCall& a, const ScanGradient& d, const Shape& shape, Block& block, Backward& m,
                           const Partial& partial, int64_t b, int64_t h, int64_t tile0, int64_t tile1, int64_t number,
                           float* rows, float* worker) {
     const int64_t R = RC ? RC : a.rank, wide = shape.tiles * LANES, row = shape.row, start = number * BLOCK;
@@ -152,7 +152,7 @@ static void backward_head(const Scan& a, const ScanGradient& d, const Shape& sha
 }
 
 template <int RC, bool N16>
-static void scan_backward_rank(const Scan& a, const ScanGradient& d, int index, int count) {
+static void scan_backward_rank(const ScanCall& a, const ScanGradient& d, int index, int count) {
     const Shape shape(a);
     const Share share(a, shape, index, count);
     const Partial partial(a, shape, d.partial, count);
@@ -189,7 +189,7 @@ static void scan_backward_rank(const Scan& a, const ScanGradient& d, int index, 
     }
 }
 
-static void scan_backward(const Scan& a, const ScanGradient& d, int index, int count) {
+static void scan_backward(const ScanCall& a, const ScanGradient& d, int index, int count) {
     if (a.rank == 4 && a.n == LANES) scan_backward_rank<4, true>(a, d, index, count);
     else if (a.rank == 4) scan_backward_rank<4, false>(a, d, index, count);
     else if (a.rank == 1) scan_backward_rank<1, false>(a, d, index, count);

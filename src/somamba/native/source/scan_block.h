@@ -14,7 +14,7 @@ struct Shape {
     int64_t rank, angles;
     int64_t tiles;            // tiles of 16 lanes in one head
     int64_t blocks;
-    explicit Shape(const Scan& s)
+    explicit Shape(const ScanCall& s)
         : n(round_up(s.n, NT)), row(round_up(s.n, LANES)), rank(s.rank), angles(s.angles),
           tiles(round_up(s.p, LANES) / LANES), blocks(round_up(s.advance, BLOCK) / BLOCK) {}
 };
@@ -109,13 +109,13 @@ struct Block {
     }
 
     template <int RC, bool N16>
-    void prepare(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
+    void prepare(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
     // Weights and rotations only, without the interfaces.
-    void scalars(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
+    void scalars(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
 
   private:
-    void weights(const Scan& a, int64_t b, int64_t h, int64_t start);
-    void rotations(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
+    void weights(const ScanCall& a, int64_t b, int64_t h, int64_t start);
+    void rotations(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns);
 };
 
 // The partners of one vector of a row: entry i meets entry i + n/2. `pair` keeps the whole row from before it was turned.
@@ -149,7 +149,7 @@ INLINE void turn(const float* x, const float* bias, int64_t n, int64_t row, cons
 }
 
 template <int RC, bool N16>
-inline void Block::prepare(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
+inline void Block::prepare(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
     scalars(a, shape, b, h, start, turns);
     const int64_t R = RC ? RC : a.rank, group = h / (a.heads / a.groups), row = N16 ? LANES : shape.row;
     const float* C = a.C.data + b * a.C.batch + start * a.C.token + group * a.C.head;
@@ -169,13 +169,13 @@ inline void Block::prepare(const Scan& a, const Shape& shape, int64_t b, int64_t
     }
 }
 
-inline void Block::scalars(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
+inline void Block::scalars(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
     length = least(BLOCK, a.advance - start);
     weights(a, b, h, start);
     rotations(a, shape, b, h, start, turns);
 }
 
-inline void Block::weights(const Scan& a, int64_t b, int64_t h, int64_t start) {
+inline void Block::weights(const ScanCall& a, int64_t b, int64_t h, int64_t start) {
     float logits[2 * BLOCK] = {}, logs[BLOCK] = {};
     const int64_t seen = least(BLOCK + 1, a.tokens - start);  // one token ahead, for s
     for (int64_t t = 0; t < seen; ++t) {
@@ -196,7 +196,7 @@ inline void Block::weights(const Scan& a, int64_t b, int64_t h, int64_t start) {
     }
 }
 
-inline void Block::rotations(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
+inline void Block::rotations(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t start, double* turns) {
     const int64_t count = length * shape.angles, full = round_up(BLOCK * shape.angles, LANES);
     for (int64_t t = 0; t < length; ++t)
         for (int64_t i = 0; i < shape.angles; ++i)

@@ -5,7 +5,7 @@
 namespace SOMAMBA_ISA {
 
 // First finishing pass, over tokens: add the workers' rows, and write what is then complete.
-static void scan_backward_rows(const Scan& a, const ScanGradient& d, int workers, int index, int count) {
+static void scan_backward_rows(const ScanCall& a, const ScanGradient& d, int workers, int index, int count) {
     const Shape shape(a);
     const Partial partial(a, shape, d.partial, workers);
     const int64_t all = a.batch * a.tokens, per_batch = a.heads * shape.tiles, size = partial.interface;
@@ -25,7 +25,7 @@ static void scan_backward_rows(const Scan& a, const ScanGradient& d, int workers
 }
 
 // Second finishing pass, over heads: the chain rule from weights, decay and rotation to dt, adt, trap and angles.
-static void scan_backward_heads(const Scan& a, const ScanGradient& d, int workers, int index, int count) {
+static void scan_backward_heads(const ScanCall& a, const ScanGradient& d, int workers, int index, int count) {
     const Shape shape(a);
     const Partial partial(a, shape, d.partial, workers);
     const int64_t all = a.batch * a.heads, per_batch = a.heads * shape.tiles;
@@ -64,7 +64,7 @@ static void scan_backward_heads(const Scan& a, const ScanGradient& d, int worker
 }
 
 // Last, by one worker: the parameters.
-static void scan_backward_parameters(const Scan& a, const ScanGradient& d, int workers) {
+static void scan_backward_parameters(const ScanCall& a, const ScanGradient& d, int workers) {
     const Shape shape(a);
     const Partial partial(a, shape, d.partial, workers);
     struct { float* to; int64_t size; } parts[] = {{d.C_bias, partial.bias}, {d.B_bias, partial.bias},
@@ -80,7 +80,7 @@ static void scan_backward_parameters(const Scan& a, const ScanGradient& d, int w
     }
 }
 
-static ScanSizes scan_sizes(const Scan& a, int count) {
+static ScanSizes scan_sizes(const ScanCall& a, int count) {
     const Shape shape(a);
     const int64_t starts = a.batch * a.heads * shape.blocks;
     return {starts * shape.tiles * shape.n * LANES, starts * shape.angles, forward_scratch(shape) * count,

@@ -14,13 +14,13 @@ struct Tile {
 };
 
 // Lanes of the mimo weights, zero beyond the head's width.
-INLINE void gather_lift(const float* weights, const Scan& a, int64_t h, int64_t tile, int lanes, float* to) {
+INLINE void gather_lift(const float* weights, const ScanCall& a, int64_t h, int64_t tile, int lanes, float* to) {
     for (int64_t r = 0; r < a.rank; ++r) store(to + r * LANES, load(weights + (h * a.rank + r) * a.p + tile * LANES, lanes));
 }
 
 // v = x * mimo_x for each rank, and y started with skip and trapezoid correction.
 template <int RC>
-INLINE void lift(const Scan& a, const Block& block, const Tile& w, int64_t start) {
+INLINE void lift(const ScanCall& a, const Block& block, const Tile& w, int64_t start) {
     const int64_t R = RC ? RC : a.rank;
     const float* x = a.x.data + w.b * a.x.batch + start * a.x.token + w.h * a.x.head + w.tile * LANES;
     for (int64_t t = 0; t < block.length; ++t) {
@@ -50,7 +50,7 @@ INLINE void lift(const Scan& a, const Block& block, const Tile& w, int64_t start
 }
 
 // h[t] = g[t] - s[t] k[t] v[t], scattered to (p, n); only for the leakage diagnostic.
-static void write_states(const Scan& a, const Block& block, const Tile& w, int64_t token, int64_t t, int64_t n0, const V* g) {
+static void write_states(const ScanCall& a, const Block& block, const Tile& w, int64_t token, int64_t t, int64_t n0, const V* g) {
     const int64_t R = a.rank;
     float lane[LANES];
     for (int64_t i = 0; i < NT && n0 + i < a.n; ++i) {
@@ -68,7 +68,7 @@ enum Trajectory { FORGET, KEEP_G, WRITE_H };
 
 // Advance the tile's state over the block and add what is read to y.
 template <int RC, bool N16, Trajectory WHAT>
-INLINE void advance(const Scan& a, const Shape& shape, const Block& block, const Tile& w, int64_t start, float* kept) {
+INLINE void advance(const ScanCall& a, const Shape& shape, const Block& block, const Tile& w, int64_t start, float* kept) {
     const int64_t R = RC ? RC : a.rank, length = block.length;
     const int64_t row = N16 ? LANES : shape.row, states = N16 ? LANES : shape.n;
     for (int64_t n0 = 0; n0 < states; n0 += NT) {
@@ -105,7 +105,7 @@ INLINE void advance(const Scan& a, const Shape& shape, const Block& block, const
 
 // out = sum over rank of mimo_o * y * silu(z * mimo_z)
 template <int RC>
-INLINE void gate(const Scan& a, const Block& block, const Tile& w, int64_t start) {
+INLINE void gate(const ScanCall& a, const Block& block, const Tile& w, int64_t start) {
     const int64_t R = RC ? RC : a.rank;
     const float* z = a.z.data + w.b * a.z.batch + start * a.z.token + w.h * a.z.head + w.tile * LANES;
     float* out = a.out.data + w.b * a.out.batch + start * a.out.token + w.h * a.out.head + w.tile * LANES;
@@ -134,14 +134,14 @@ INLINE void gate(const Scan& a, const Block& block, const Tile& w, int64_t start
 // Tiles are numbered (batch, head, tile); a worker takes a contiguous range.
 struct Share {
     int64_t begin, end;
-    Share(const Scan& a, const Shape& shape, int index, int count) {
+    Share(const ScanCall& a, const Shape& shape, int index, int count) {
         const int64_t all = a.batch * a.heads * shape.tiles;
         begin = all * index / count;
         end = all * (index + 1) / count;
     }
 };
 
-INLINE int64_t boundary_at(const Scan& a, const Shape& shape, int64_t b, int64_t h, int64_t block) {
+INLINE int64_t boundary_at(const ScanCall& a, const Shape& shape, int64_t b, int64_t h, int64_t block) {
     return ((b * a.heads + h) * shape.blocks + block);
 }
 
@@ -159,7 +159,7 @@ INLINE int64_t forward_scratch(const Shape& shape) {
 }
 
 template <int RC, bool N16>
-static void scan_forward_rank(const Scan& a, int index, int count) {
+static void scan_forward_rank(const ScanCall& a, int index, int count) {
     const Shape shape(a);
     const Share share(a, shape, index, count);
     const int64_t R = a.rank, state_size = shape.n * LANES;
@@ -215,7 +215,7 @@ static void scan_forward_rank(const Scan& a, int index, int count) {
     }
 }
 
-static void scan_forward(const Scan& a, int index, int count) {
+static void scan_forward(const ScanCall& a, int index, int count) {
     if (a.rank == 4 && a.n == LANES) scan_forward_rank<4, true>(a, index, count);  // the paper's shape
     else if (a.rank == 4) scan_forward_rank<4, false>(a, index, count);
     else if (a.rank == 1) scan_forward_rank<1, false>(a, index, count);

@@ -11,7 +11,7 @@ struct Partial {
     int64_t bias, lifts, worker;               // floats: of dB_bias (and dC_bias); of one mimo gradient; of one worker
     int64_t slots;
     float* base;
-    Partial(const Scan& a, const Shape& shape, float* memory, int count) : base(memory) {
+    Partial(const ScanCall& a, const Shape& shape, float* memory, int count) : base(memory) {
         interface = a.rank * a.groups * a.n;
         scalars = 3 * a.heads;
         phases = a.heads * shape.angles;

@@ -219,15 +219,8 @@ def _affine(
     """The affine of the stack, if its place is known; ``first`` is a line of it, which tells the directions."""
     if order.doubt:
         return None
-    along_x, along_y, through = (lines.vector(name, first) for name in DIRECTIONS)
-    return stack_affine(
-        along_x=along_x,
-        along_y=along_y,
-        through=through,
-        positions=order.positions,
-        voxel=voxel,
-        image_shape=image_shape,
-    )
+    directions = np.stack([lines.vector(name, first) for name in DIRECTIONS])
+    return stack_affine(directions, order.positions, voxel, image_shape)
 
 
 def _reference(

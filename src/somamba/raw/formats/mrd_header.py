@@ -7,7 +7,6 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from somamba.errors import DataError
-from somamba.files.formats.ismrmrd_header import parse_header
 from somamba.raw.arrays import LARGEST
 
 
@@ -42,6 +41,16 @@ class Header:
         """Samples along x or y within the field of view that is wanted: the rest is oversampling."""
         share = self.wanted.view[axis] / self.encoded.view[axis]
         return max(1, round(self.encoded.matrix[axis] * share)) if share < 1 else self.encoded.matrix[axis]
+
+
+def parse_header(xml: str, path: Path) -> ElementTree.Element:
+    """The root of an ISMRMRD header; refused if it is not plain XML."""
+    if "<!DOCTYPE" in xml:
+        raise DataError(f"{path}: the ISMRMRD header contains a document type, which no scanner writes.")
+    try:
+        return ElementTree.fromstring(xml)
+    except ElementTree.ParseError as error:
+        raise DataError(f"{path}: the ISMRMRD header is not XML ({error}).") from error
 
 
 def read_header(xml: str, path: Path) -> Header:

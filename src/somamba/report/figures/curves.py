@@ -6,7 +6,7 @@ from pathlib import Path
 
 from somamba.errors import InputError
 from somamba.report.figures.canvas import new_figure, plain, save_figure
-from somamba.report.learning import SMOOTHING, STEPS, Point, common_axis, losses, running_mean, validations
+from somamba.report.learning import SMOOTHING, STEPS, Point, common_axis, points, running_mean
 from somamba.report.names import method_name
 from somamba.results.journal import Event
 
@@ -32,7 +32,7 @@ def draw_curves(
         MissingExtraError: matplotlib is not installed.
     """
     x = common_axis(runs.values())
-    taken = {name: losses(events, x) for name, events in runs.items()}
+    taken = {name: points(events, "step", "loss", x) for name, events in runs.items()}
     if idle := [name for name, points in taken.items() if not points]:
         raise InputError(f"The journal of {idle[0]} holds no training step; wait for the first, or name another run.")
     figure = new_figure(10, 3.8 + 0.2 * math.ceil((len(runs) + 1) / 3))
@@ -41,7 +41,7 @@ def draw_curves(
         look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
         if len(runs) == 1:  # the steps of several would hide their means
             left.plot(*zip(*taken[name], strict=True), alpha=0.2, linewidth=0.5, **look)
-        found = validations(events, x)
+        found = points(events, "validation", "psnr", x)
         left.plot(*zip(*running_mean(taken[name]), strict=True), label=_label(name, found, x), **look)
         if found:
             right.plot(*zip(*found, strict=True), marker="o", **look)

@@ -8,9 +8,8 @@ from somamba.report.learning import (
     SMOOTHING,
     Point,
     common_axis,
-    losses,
+    points,
     running_mean,
-    validations,
 )
 from somamba.report.names import run_name
 from somamba.report.page.charts import Series, line_chart
@@ -26,8 +25,8 @@ def curves_section(runs: Sequence[TrainedRun], palette: Palette) -> Html | None:
     x = common_axis(run.events for run in runs)
     colours = [palette.colour(run.model, run.seed) for run in runs]
     looks = list(zip(runs, colours, again(colours), strict=True))
-    means = [_series(*look, thinned(running_mean(losses(look[0].events, x)))) for look in looks]
-    scores = [_series(*look, validations(look[0].events, x), dots=True) for look in looks]
+    means = [_series(*look, thinned(running_mean(points(look[0].events, "step", "loss", x)))) for look in looks]
+    scores = [_series(*look, points(look[0].events, "validation", "psnr", x), dots=True) for look in looks]
     charts = []
     # The axis of the loss is logarithmic.
     if means := [one for one in means if any(value > 0 for _, value in one.points)]:

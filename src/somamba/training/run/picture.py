@@ -5,14 +5,11 @@ people and loggers that watch a run. Nothing of a training depends on it, so one
 message.
 """
 
-import io
 import logging
 from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
-from PIL.PngImagePlugin import PngInfo
 from torch import Tensor
 
 from somamba.data.slices import SliceDataset
@@ -20,6 +17,7 @@ from somamba.durable import replace_file
 from somamba.errors import StorageError
 from somamba.evaluation.evaluate import magnitude
 from somamba.evaluation.metrics import Scores
+from somamba.inference.overview import png
 from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.results.journal import PICTURE
 
@@ -57,9 +55,4 @@ class ValidationPicture:
         start = root_sum_of_squares(batch.A.adjoint(batch.y))[0, 0]
         peak = float(target.max()) or 1.0
         row = torch.cat([target, start, made, ERROR_GAIN * (made - target).abs()], dim=1) / peak
-        told = PngInfo()
-        told.add_text("Software", "somamba")
-        content = io.BytesIO()
-        grey = np.round(255 * row.clamp(0, 1).numpy()).astype(np.uint8)
-        Image.fromarray(grey).save(content, format="PNG", pnginfo=told)
-        return content.getvalue()
+        return png(np.round(255 * row.clamp(0, 1).numpy()).astype(np.uint8), Software="somamba")

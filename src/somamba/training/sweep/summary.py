@@ -7,15 +7,16 @@ from rich import box
 from rich.table import Column, Table
 
 from somamba.errors import InputError
-from somamba.results.scores import METRICS, average, read_scores
-from somamba.results.sweep import SweepRecord, write_sweep
+from somamba.results.record import read_records, write_records
+from somamba.results.scores import METRICS, ScoreRecord, average
+from somamba.results.sweep import SweepRecord
 from somamba.training.display import duration
 from somamba.training.sweep.run_status import Run, run_status
 
 
 def summarise(run: Run, command: str) -> SweepRecord:
     """The line of a finished run."""
-    records, done = read_scores(run.results), run_status(run)
+    records, done = read_records(ScoreRecord, run.results), run_status(run)
     if not done.seconds > 0:
         raise InputError(f"{run.folder} is finished, but its journal.jsonl is gone, so how far it came is not known.")
     first = records[0]
@@ -45,7 +46,7 @@ def keep_summary(path: Path, runs: Sequence[Run], command: str) -> list[SweepRec
     """
     rows = [summarise(run, command) for run in runs if run_status(run).state == "finished"]
     if rows:
-        write_sweep(path, rows)
+        write_records(path, rows)
     return rows
 
 

@@ -18,7 +18,7 @@ from somamba.errors import ConfigError, SomambaError, StorageError
 from somamba.evaluation.spec import EvaluationSpec, run_evaluation
 from somamba.inference.weights.trained import open_model
 from somamba.results.journal import Event
-from somamba.results.scores import write_scores
+from somamba.results.record import write_records
 from somamba.runtime.processes import joined
 from somamba.training.loop import build_model, fit
 from somamba.training.recipe import Recipe
@@ -130,7 +130,7 @@ def _measure(run: Run, request: StopRequest, watch: Watcher) -> None:
     spec = EvaluationSpec(source=best, data=run.recipe.data, split="val")
     with joined(run.recipe.machine.device) as world:
         result = run_evaluation(open_model(best), spec, device=world.device, on_progress=on_progress)
-    write_scores(run.results, result.records())
+    write_records(run.results, result.records())
 
 
 def _report(run: Run, error: Exception) -> str:
