@@ -224,6 +224,32 @@ def test_it_is_the_kernels_that_apply_whole_columns_on_both_ways(rng, monkeypatc
 
 
 @needs_native
+@pytest.mark.parametrize("changed", ["measurements", "maps", "operator", "other measurements"])
+def test_the_image_of_the_measurements_follows_every_change(changed, rng):
+    x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
+    mask, maps = equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64)
+    A = encoding(mask, maps)
+
+    def right():
+        system = conjugate_gradients.NormalEquations(A, torch.tensor(0.1), 10, 1e-6)
+        return system.right(x.clone().requires_grad_(), y).detach(), system.right(x, y)
+
+    before, _ = right()
+    assert torch.equal(before, right()[0])
+    if changed == "measurements":
+        y *= 2
+    elif changed == "maps":
+        maps *= 2
+    elif changed == "operator":
+        A = encoding(mask.roll(1), maps)
+    else:
+        y = 2 * y
+    found, as_written = right()
+    assert relative_error(found, as_written) < 1e-5
+    assert relative_error(found, before) > 0.1
+
+
+@needs_native
 def test_it_is_the_compiled_loop_that_solves_whole_columns(rng, monkeypatch):
     x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
     A = encoding(equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64))

@@ -37,7 +37,8 @@ def _packed_floats(weights: tuple[Tensor, ...], rows: int, lanes: int) -> Tensor
     packed = torch.empty(-(-rows // lanes), depth, lanes, 1)
     for weight in weights:
         sizes = map(ctypes.c_int64, (rows, weight.shape[1], *weight.stride(), depth))
-        library().somamba_pack(ctypes.c_void_p(pointer(weight)), *sizes, ctypes.c_void_p(pointer(packed) + 4 * lanes * at))
+        ends = ctypes.c_void_p(pointer(weight)), ctypes.c_void_p(pointer(packed[:, at:]))
+        library().somamba_pack(ends[0], *sizes, ends[1])
         at += weight.shape[1]
     return packed
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -46,7 +47,7 @@ class NormalEquations:
         if x.requires_grad and torch.is_grad_enabled() and maps is not None and not maps.requires_grad:
             self._compiled = _line_solver(self.A, x)
             if self._compiled is not None:
-                return self.A.adjoint(y) - _Gram.apply(x, self._compiled)  # type: ignore[no-untyped-call]
+                return _measured(self.A, y, maps) - _Gram.apply(x, self._compiled)  # type: ignore[no-untyped-call]
         return self.A.adjoint(y - self.A(x))
 
     @torch.no_grad()
@@ -65,6 +66,21 @@ class NormalEquations:
         if taken == iterations:
             logger.info("conjugate gradients stopped after %d iterations, before the tolerance %g", taken, tolerance)
         return solution * scale
+
+
+_MEASURED: "WeakKeyDictionary[LinearOperator, tuple[Tensor, tuple[int, int], Images]]" = WeakKeyDictionary()
+"""The last measurements of an operator, the versions of them and of its maps, and their image ``A^H y``."""
+
+
+def _measured(A: LinearOperator, y: KSpace, maps: Tensor) -> Images:
+    """``A^H y``, which every group of a network asks for with the same operator: it is computed once."""
+    if y.requires_grad or y.is_inference() or maps.is_inference():  # Without a version nobody would see a change.
+        return A.adjoint(y)
+    versions = y._version, maps._version
+    known = _MEASURED.get(A)
+    if known is None or known[0] is not y or known[1] != versions:
+        known = _MEASURED[A] = (y, versions, A.adjoint(y))
+    return known[2]
 
 
 class _Gram(torch.autograd.Function):
