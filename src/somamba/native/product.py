@@ -32,7 +32,7 @@ def packed(*weights: Tensor, half: bool = False) -> Tensor:
 
 
 def _packed_floats(weights: tuple[Tensor, ...], rows: int, lanes: int) -> Tensor:
-    """The same in float32, by the kernels: a training step packs hundreds of weights."""
+    """Pack in float32. The kernels do it, because a training step packs hundreds of weights."""
     depth, at = sum(weight.shape[1] for weight in weights), 0
     packed = torch.empty(-(-rows // lanes), depth, lanes, 1)
     for weight in weights:
