@@ -24,8 +24,8 @@ MISTAKES = (
     ),
     Mistake(
         "the carrier passes no gradient on",
-        "route_backward(dout, dcarrier, devidence, features, router)",
-        "route_backward(dout, 0 * dcarrier, devidence, features, router)",
+        "route_backward(dout, dcarrier, devidence, features, of_features, router)",
+        "route_backward(dout, 0 * dcarrier, devidence, features, of_features, router)",
         UNIT,
     ),
     Mistake(

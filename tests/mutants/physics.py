@@ -62,8 +62,8 @@ MISTAKES = (
     ),
     Mistake(
         "the proximal step is not pulled to the image",
-        "solve = make_solver(A, s.detach(), iterations, tolerance)",
-        "solve = make_solver(A, 0.5 * s.detach(), iterations, tolerance)",
+        "system = NormalEquations(A, s.detach(), iterations, tolerance)",
+        "system = NormalEquations(A, 0.5 * s.detach(), iterations, tolerance)",
         "physics/test_consistency.py",
     ),
     Mistake("another strength of the proximal step", "STRENGTH = 0.05", "STRENGTH = 0.5", "test_defaults.py"),

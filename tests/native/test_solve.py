@@ -52,6 +52,14 @@ def test_every_instruction_set_solves_it(name, size, instruction_set):
 
 
 @pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_the_operator_and_its_adjoint_follow_each_other(size, shared):
+    mask, maps, image = made(size, batch=2, shared=shared)
+    exact = encoding(mask, maps.to(torch.complex128)).gram(image.to(torch.complex128))
+    assert relative_error(LineSolver(mask, maps).gram(image), exact) < 1e-6
+
+
+@pytest.mark.parametrize("shared", [True, False])
 def test_every_slice_is_solved_on_its_own(shared):
     mask, maps, right = made((9, 20), batch=3, shared=shared)
     strengths = torch.tensor([0.1, 0.5, 2.0])

@@ -198,6 +198,58 @@ def test_whole_columns_are_solved_in_single_precision_as_in_double(width, rng):
 
 
 @needs_native
+def test_gradients_through_the_kernels_are_those_of_double_precision(rng):
+    mask, maps = equispaced(12, 3).tensor(), complex_normal((2, 3, 7, 12), rng)
+    x, y = complex_normal((2, 1, 7, 12), rng), complex_normal((2, 3, 7, 12), rng)
+    results = []
+    for dtype in (torch.complex64, torch.complex128):
+        leaves = [tensor.to(dtype).requires_grad_() for tensor in (x, y)]
+        found = proximal(*leaves, encoding(mask, maps.to(dtype)), 0.2, iterations=200, tolerance=1e-7)
+        found.abs().square().sum().backward()
+        results.append([found.detach(), *(leaf.grad for leaf in leaves)])
+    assert all(relative_error(single, double) < 1e-5 for single, double in zip(*results, strict=True))
+
+
+@needs_native
+def test_it_is_the_kernels_that_apply_whole_columns_on_both_ways(rng, monkeypatch):
+    x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
+    A = encoding(equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64))
+    system = conjugate_gradients.NormalEquations(A, torch.tensor(0.1), 10, 1e-6)
+    as_written = system.right(x, y)
+    monkeypatch.setattr("somamba.physics.encoding.fft2c", None)  # the image does not go to k-space
+    right = system.right(x.requires_grad_(), y)
+    assert relative_error(right.detach(), as_written) < 1e-5
+    right.backward(gradient := complex_normal(x.shape, rng, torch.complex64))
+    assert relative_error(x.grad, -A.gram(gradient)) < 1e-5
+
+
+@needs_native
+@pytest.mark.parametrize("changed", ["measurements", "maps", "operator", "other measurements"])
+def test_the_image_of_the_measurements_follows_every_change(changed, rng):
+    x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
+    mask, maps = equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64)
+    A = encoding(mask, maps)
+
+    def right():
+        system = conjugate_gradients.NormalEquations(A, torch.tensor(0.1), 10, 1e-6)
+        return system.right(x.clone().requires_grad_(), y).detach(), system.right(x, y)
+
+    before, _ = right()
+    assert torch.equal(before, right()[0])
+    if changed == "measurements":
+        y *= 2
+    elif changed == "maps":
+        maps *= 2
+    elif changed == "operator":
+        A = encoding(mask.roll(1), maps)
+    else:
+        y = 2 * y
+    found, as_written = right()
+    assert relative_error(found, as_written) < 1e-5
+    assert relative_error(found, before) > 0.1
+
+
+@needs_native
 def test_it_is_the_compiled_loop_that_solves_whole_columns(rng, monkeypatch):
     x, y = (complex_normal((1, count, 7, 12), rng, torch.complex64) for count in (1, 3))
     A = encoding(equispaced(12, 3).tensor(), complex_normal((1, 3, 7, 12), rng, torch.complex64))

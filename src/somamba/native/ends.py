@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
-from somamba.native.structures import End, EndGradient, address, pointer
+from somamba.native.structures import End, EndGradient, pointer
 from somamba.native.weights import Layer, fold
 
 
@@ -66,7 +66,7 @@ class _EndFunction(torch.autograd.Function):
         lanes, sizes = constants().lanes, [torch.Size(shape).numel() for shape in shapes]
         sums = torch.zeros(workers(), sum(-(-size // lanes) * lanes for size in sizes))
         back, dx = packed(weight.t()), torch.empty(x.shape) if ctx.needs_input_grad[0] or cls.name == "decode" else None
-        gradient = EndGradient(dout=pointer(dout), weight=address(back), sums=pointer(sums))
+        gradient = EndGradient(dout=pointer(dout), weight=pointer(back), sums=pointer(sums))
         gradient.dx = None if dx is None else pointer(dx)
         getattr(library(), f"somamba_{cls.name}_backward")(ctypes.byref(call.end), ctypes.byref(gradient), workers())
         of_weight, *others = fold(sums, shapes)
@@ -109,6 +109,6 @@ class _Call:
         patch, channels = weight.shape[patch_axis], weight.shape[1 - patch_axis]
         self.packed = packed(weight)
         self.scratch = torch.empty(workers(), 2, constants().chunk, channels)
-        self.end = End(x.numel() // x.shape[-1], patch, channels, pointer(x), address(self.packed), norm_eps=eps)
+        self.end = End(x.numel() // x.shape[-1], patch, channels, pointer(x), pointer(self.packed), norm_eps=eps)
         self.end.bias, self.end.norm_weight, self.end.norm_bias = map(pointer, tensors[1:])
         self.end.scratch = pointer(self.scratch)

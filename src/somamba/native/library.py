@@ -13,7 +13,7 @@ from somamba.errors import BackendError
 from somamba.native.memory import keep_pages
 from somamba.native.structures import Constants, layout
 
-ABI = 9
+ABI = 10
 DISABLE = "SOMAMBA_NO_NATIVE"
 
 

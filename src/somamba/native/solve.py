@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from somamba.native.library import constants, library, workers
-from somamba.native.structures import Solve, Transform, address, doubles, pointer
+from somamba.native.structures import Solve, Transform, pointer
 
 
 class LineSolver:
@@ -42,24 +42,46 @@ class LineSolver:
             iterations: The most iterations of a slice.
             tolerance: A slice stops at this residual, relative to its first one.
         """
-        batch, _, height, width = right.shape
-        lanes = constants().lanes
-        spare = self.blocks * lanes - height
-        rows = torch.nn.functional.pad(torch.view_as_real(right.resolve_conj()[:, 0]), (0, 0, 0, 0, 0, spare))
-        residual = rows.unflatten(1, (self.blocks, lanes)).permute(0, 1, 3, 4, 2).contiguous()
+        residual = self._in_blocks(right)
         solution = torch.zeros_like(residual)
-        lines, sums = torch.empty(workers(), width, 2, lanes), torch.zeros(workers(), dtype=torch.float64)
-        most = 0
-        for i, strength in enumerate(strengths.expand(batch).tolist()):
-            direction, applied = torch.zeros_like(residual[i]), torch.zeros_like(residual[i])
-            call = self._call(i)
-            call.solution, call.residual = pointer(solution[i]), pointer(residual[i])
-            call.direction, call.applied, call.lines = pointer(direction), pointer(applied), pointer(lines)
-            call.sums, call.strength = doubles(sums), strength
-            limits = ctypes.c_int64(iterations), ctypes.c_double(tolerance)
+        direction, applied = torch.empty_like(residual[0]), torch.empty_like(residual[0])
+        limits, most = (ctypes.c_int64(iterations), ctypes.c_double(tolerance)), 0
+        for i, strength in enumerate(strengths.expand(right.shape[0]).tolist()):
+            call, _buffers = self._working_call(i, residual[i], direction.zero_(), applied.zero_())
+            call.solution, call.strength = pointer(solution[i]), strength
             most = max(most, library().somamba_solve(ctypes.byref(call), *limits, workers()))
-        found = solution.permute(0, 1, 4, 2, 3).flatten(1, 2)[:, None, :height].contiguous()
-        return torch.view_as_complex(found), most
+        return self._as_image(solution), most
+
+    def gram(self, image: Tensor) -> Tensor:
+        """``S^H F^H M F S`` of images, complex64 (batch, 1, y, x)."""
+        blocks = self._in_blocks(image)
+        direction, applied = torch.zeros_like(blocks), torch.empty_like(blocks)
+        for i in range(image.shape[0]):
+            call, _buffers = self._working_call(i, blocks[i], direction[i], applied[i])
+            library().somamba_solve_gram(ctypes.byref(call), workers())
+        return self._as_image(applied)
+
+    def _in_blocks(self, image: Tensor) -> Tensor:
+        """Images in blocks of sixteen rows, (batch, blocks, x, 2, 16); rows beyond the image are zero."""
+        lanes = constants().lanes
+        spare = self.blocks * lanes - image.shape[2]
+        rows = torch.nn.functional.pad(torch.view_as_real(image.resolve_conj()[:, 0]), (0, 0, 0, 0, 0, spare))
+        return rows.unflatten(1, (self.blocks, lanes)).permute(0, 1, 3, 4, 2).contiguous()
+
+    def _as_image(self, blocks: Tensor) -> Tensor:
+        rows = blocks.permute(0, 1, 4, 2, 3).flatten(1, 2)
+        return torch.view_as_complex(rows[:, None, : self.maps.shape[2]].contiguous())
+
+    def _working_call(
+        self, slice_: int, residual: Tensor, direction: Tensor, applied: Tensor
+    ) -> tuple[Solve, tuple[Tensor, Tensor]]:
+        """The call for one slice with these images, and the buffers that must outlive it."""
+        lines = torch.empty(workers(), self.maps.shape[3], 2, constants().lanes)
+        sums = torch.zeros(workers(), dtype=torch.float64)
+        call = self._call(slice_)
+        call.residual, call.direction, call.applied = map(pointer, (residual, direction, applied))
+        call.lines, call.sums = pointer(lines), pointer(sums)
+        return call, (lines, sums)
 
     def _call(self, slice_: int) -> Solve:
         """The call for one slice, without the images."""
@@ -93,7 +115,7 @@ class _Tables:
 
     def transform(self) -> Transform:
         return Transform(
-            self.width, len(self.radices), address(self.radices), pointer(self.twiddles), pointer(self.roots),
+            self.width, len(self.radices), pointer(self.radices), pointer(self.twiddles), pointer(self.roots),
             self.twiddles.numel(), self.roots.numel(),
         )  # fmt: skip
 

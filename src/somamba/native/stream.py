@@ -9,7 +9,7 @@ from torch import Tensor
 from somamba.native import depthwise
 from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
-from somamba.native.structures import Interface, ScanCall, ScanSizes, Stream, Strided, address, doubles, pointer
+from somamba.native.structures import Interface, ScanCall, ScanSizes, Stream, Strided, pointer
 from somamba.native.weights import StreamWeights
 
 PIECE = 512
@@ -43,7 +43,7 @@ def stream_block(
     carry = torch.empty(sizes.heads * tiles * blocks * constants().lanes ** 2)
     turns = torch.empty(2, sizes.heads * max(sizes.angles, 1), dtype=torch.float64)
     block.call.scan.carry = pointer(carry)
-    block.call.scan.turns_in, block.call.scan.turns_out = map(doubles, turns)
+    block.call.scan.turns_in, block.call.scan.turns_out = map(pointer, turns)
     for image in range(features.shape[0]):
         # The state starts from zero.
         carry.zero_()
@@ -91,7 +91,8 @@ class Block:
             tokens: Of each of them.
             lead: Rows for tokens that came before.
             half: Whether products take bfloat16.
-            kept: Buffers of a forward pass, by name; the others are made here.
+            kept: Buffers of a forward pass, by name, for the way back: the others are made here, and weights of the
+                way forth are not packed.
         """
         self.weights, self.sizes = weights, (sizes := Sizes(weights))
         self.images, self.tokens, self.lead = images, tokens, lead
@@ -105,10 +106,7 @@ class Block:
         self.readout = torch.empty(rows + lead, sizes.inner)
         self.modulation = torch.empty(workers() * constants().rows_abreast * 4 * sizes.wide)
         self.no_modulation = torch.zeros(0 if weights.access else 4 * sizes.wide)
-        read, bias = weights.merge
-        linear = [(weights.project,), (read,) if weights.outlet is None else (read, weights.outlet[2])]
-        linear += [(weights.access.reduce[0],)] if weights.access else []
-        self.packed = [packed(*parts, half=half) for parts in linear]
+        self.packed = [] if kept else self._pack(half=half)
         wide = sizes.inner + sizes.inner % 2 + sizes.width + sizes.width % 2
         # An empty tensor lies at 0: products are taken in float32.
         self.halved = torch.empty(workers() * constants().chunk if half else 0, wide, dtype=torch.bfloat16)
@@ -116,19 +114,27 @@ class Block:
             piece=rows, width=sizes.width, channels=sizes.channels, heads=sizes.heads,
             columns=sizes.columns, pitch=sizes.pitch, dt_at=sizes.dt_at, decay_at=sizes.dt_at + sizes.heads,
             hidden_size=sizes.hidden, inner=sizes.inner, norm_eps=weights.norm_eps, decay_floor=weights.decay_floor,
-            decay_softplus=weights.decay_softplus, halved=address(self.halved), interface=self._interface(),
+            decay_softplus=weights.decay_softplus, halved=pointer(self.halved), interface=self._interface(),
         )  # fmt: skip
         call.scan, self.scan_workers, self.scan_sizes = self._scan()
         for name in ("projected", "readout"):
             setattr(call, name, pointer(getattr(self, name)[lead:]))
-        call.normed, call.hidden, call.merge_bias = pointer(self.normed), pointer(self.hidden), pointer(bias)
+        call.normed, call.hidden, call.merge_bias = map(pointer, (self.normed, self.hidden, weights.merge[1]))
         call.content_weight, call.content_bias = map(pointer, weights.content_norm)
         call.dt_bias = pointer(weights.dt_bias)
         call.gate = None if weights.gate is None else pointer(weights.gate)
-        call.project_weight, call.merge_weight = map(address, self.packed[:2])
+        for name, weight in zip(("project", "merge", "reduce"), self.packed, strict=False):
+            setattr(call, f"{name}_weight", pointer(weight))
         if weights.access:
             call.evidence_weight, call.evidence_bias = map(pointer, weights.access.norm)
-            call.reduce_weight, call.reduce_bias = address(self.packed[2]), pointer(weights.access.reduce[1])
+            call.reduce_bias = pointer(weights.access.reduce[1])
+
+    def _pack(self, *, half: bool) -> list[Tensor]:
+        """The weights of a forward pass: projection, merge and, if G modulates, its first layer."""
+        weights, read = self.weights, self.weights.merge[0]
+        linear = [(weights.project,), (read,) if weights.outlet is None else (read, weights.outlet[2])]
+        linear += [(weights.access.reduce[0],)] if weights.access else []
+        return [packed(*parts, half=half) for parts in linear]
 
     def describe(self, features: Tensor, content: Tensor, evidence: Tensor, out: Tensor) -> Stream:
         """The call for some images.

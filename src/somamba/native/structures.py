@@ -4,27 +4,17 @@ When the library is loaded, names, sizes and places of all fields are compared w
 """
 
 import ctypes
-from ctypes import c_double, c_float, c_int64, c_void_p
+from ctypes import c_float, c_int64, c_void_p
 
 from torch import Tensor
 
-FLOATS = ctypes.POINTER(c_float)
-DOUBLES = ctypes.POINTER(c_double)
+# Plain addresses: a step fills in thousands of them, and typed pointers take ten times as long to make.
+FLOATS = DOUBLES = c_void_p
 
 
-def pointer(tensor: Tensor) -> "ctypes._Pointer[ctypes.c_float]":
-    """The address of the numbers of a float32 tensor."""
-    return ctypes.cast(tensor.data_ptr(), FLOATS)
-
-
-def doubles(tensor: Tensor) -> "ctypes._Pointer[c_double]":
-    """The address of the numbers of a float64 tensor."""
-    return ctypes.cast(tensor.data_ptr(), DOUBLES)
-
-
-def address(tensor: Tensor) -> c_void_p:
-    """The address of packed weights, whatever their type."""
-    return c_void_p(tensor.data_ptr())
+def pointer(tensor: Tensor) -> int:
+    """The address of the numbers of a tensor."""
+    return tensor.data_ptr()
 
 
 class Constants(ctypes.Structure):
@@ -164,7 +154,7 @@ class Route(ctypes.Structure):
         ("half", c_int64),
         ("smooth", FLOATS),
         ("norm_eps", c_float),
-        *((name, FLOATS) for name in ("carrier", "evidence", "low", "scratch")),
+        *((name, FLOATS) for name in ("carrier", "evidence", "low", "kept", "scratch")),
     ]
 
 
@@ -211,6 +201,7 @@ class Stream(ctypes.Structure):
         ("decay_floor", c_float),
         ("decay_softplus", c_int64),
         *((name, FLOATS) for name in ("normed", "projected", "hidden", "readout", "raw", "reduced")),
+        *((name, FLOATS) for name in ("content_kept", "evidence_kept")),
         ("interface", Interface),
         ("scan", ScanCall),
     ]

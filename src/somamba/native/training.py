@@ -16,7 +16,7 @@ from somamba.native.library import constants, library, workers
 from somamba.native.product import packed
 from somamba.native.route import bordered, route, route_backward
 from somamba.native.stream import Block
-from somamba.native.structures import ScanGradient, StreamGradient, StreamSizes, Strided, address, doubles, pointer
+from somamba.native.structures import ScanGradient, StreamGradient, StreamSizes, Strided, pointer
 from somamba.native.weights import RouteWeights, StreamWeights, fold, leaves, with_leaves
 
 REMEMBERED = 1 << 14
@@ -50,35 +50,38 @@ class _Unit(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
         saved = ctx.saved_tensors  # once: recomputation hands them out only once
-        (features, *kept), tensors = saved[:10], saved[10:]
+        (features, of_features, *kept), tensors = saved[:12], saved[12:]
         router, block = ctx.records
         router, block = with_leaves(router, tensors[: ctx.routed]), with_leaves(block, tensors[ctx.routed :])
         dout = dout.contiguous()
         dcarrier, devidence, of_block = _block_backward(dout, features, kept, block)
-        dfeatures, of_router = route_backward(dout, dcarrier, devidence, features, router)
+        dfeatures, of_router = route_backward(dout, dcarrier, devidence, features, of_features, router)
         return dfeatures, None, None, *of_router, *of_block  # autograd leaves out those of weights that are frozen
 
 
 def _forward(features: Tensor, router: RouteWeights, weights: StreamWeights) -> tuple[Tensor, tuple[Tensor, ...]]:
     batch, height, width, _ = features.shape
-    carrier, evidence = route(features, router)
+    of_features, of_streams = torch.empty(batch, height, width, 2), torch.empty(2, batch * height * width, 2)
+    carrier, evidence = route(features, router, kept=of_features)
     block, out = Block(weights, batch, height * width), torch.empty(features.shape)
     raw, reduced = torch.empty(batch * height * width, 2 * block.sizes.heads), torch.empty(block.hidden.shape)
     boundary = torch.empty(block.scan_sizes.boundary)
     turns = torch.empty(block.scan_sizes.turns, dtype=torch.float64)
     call = block.describe(features, carrier, evidence, out)
     call.raw, call.reduced = pointer(raw), pointer(reduced)
-    call.scan.boundary, call.scan.turns = pointer(boundary), doubles(turns)
+    call.content_kept, call.evidence_kept = map(pointer, of_streams)
+    call.scan.boundary, call.scan.turns = pointer(boundary), pointer(turns)
     library().somamba_stream_training(ctypes.byref(call), workers(), block.scan_workers)
     interfaces = (block.B, block.C) if batch * height * width <= REMEMBERED else (torch.empty(0), torch.empty(0))
-    return out, (carrier, evidence, block.projected, *interfaces, raw, reduced, boundary, turns)
+    streams = (carrier, evidence, of_streams, block.projected, *interfaces)
+    return out, (of_features, *streams, raw, reduced, boundary, turns)
 
 
 def _block_backward(
     dout: Tensor, features: Tensor, kept: list[Tensor], weights: StreamWeights
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """The gradients of both streams, as `route_backward` takes them, and of the weights in the order of `leaves`."""
-    carrier, evidence, projected, B, C, raw, reduced, boundary, turns = kept
+    carrier, evidence, of_streams, projected, B, C, raw, reduced, boundary, turns = kept
     batch, height, width, _ = features.shape
     remembered = {"B": B, "C": C} if B.numel() else {"hidden": torch.nn.functional.silu(reduced)}
     block = Block(weights, batch, height * width, kept={"projected": projected} | remembered)
@@ -86,8 +89,9 @@ def _block_backward(
     if not B.numel():
         library().somamba_interface_forward(ctypes.byref(call.interface), workers())
     call.raw, call.reduced = pointer(raw), pointer(reduced)
+    call.content_kept, call.evidence_kept = map(pointer, of_streams)
     scratch = torch.empty(block.scan_sizes.backward + constants().lanes)
-    call.scan.boundary, call.scan.turns, call.scan.scratch = pointer(boundary), doubles(turns), pointer(scratch)
+    call.scan.boundary, call.scan.turns, call.scan.scratch = pointer(boundary), pointer(turns), pointer(scratch)
     adjoint = _Adjoint(dout, block, (height, width))
     library().somamba_stream_backward(
         ctypes.byref(call), ctypes.byref(adjoint.call), ctypes.byref(adjoint.scan), workers(), block.scan_workers
@@ -115,7 +119,7 @@ class _Adjoint:
         self.call = StreamGradient(dout=pointer(dout))
         self.packed = self._pack(weights)
         for name, weight in self.packed.items():
-            setattr(self.call, f"{name}_weight", address(weight))
+            setattr(self.call, f"{name}_weight", pointer(weight))
         for name in ("dreadout", "dfiltered", "dprojected", "dB", "dC", "dangle", "dcontent", "devidence"):
             setattr(self.call, name, pointer(getattr(self, name)))
         self.call.readout = pointer(block.readout)

@@ -2,16 +2,19 @@
 
 import logging
 from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from somamba.native.library import traced, why_not
 from somamba.native.solve import LineSolver, radices
-from somamba.physics.encoding import Coils, Fourier, Sampling
+from somamba.physics.encoding import Coils, Fourier, Sampling, coil_maps
 from somamba.physics.operator import LinearOperator
 from somamba.runtime.device import runs_ahead
-from somamba.shapes import Images
+from somamba.shapes import Images, KSpace
 
 logger = logging.getLogger(__name__)
 
@@ -19,36 +22,79 @@ CHECK_EVERY = 8
 """Iterations between two looks at the tolerance on a device that runs ahead of the host; a look waits for it."""
 
 
-def make_solver(
-    A: LinearOperator, strength: Tensor, iterations: int, tolerance: int | float
-) -> Callable[[Images], Images]:
-    """Return the function from ``r`` to ``d``; it may be called several times, and gradients do not pass through it.
+class NormalEquations:
+    """The system ``(A^H A + s) d = A^H (y - A x)``: its right side, and its solution."""
 
-    Args:
-        A: Any linear operator.
-        strength: ``s``, a positive number or (batch, 1, 1, 1) of them.
-        iterations: At most this many.
-        tolerance: Each slice stops on its own at this residual, relative to its first one.
-    """
-    compiled: LineSolver | None = None
+    def __init__(self, A: LinearOperator, strength: Tensor, iterations: int, tolerance: int | float) -> None:
+        """Say how the system is solved.
+
+        Args:
+            A: Any linear operator.
+            strength: ``s``, a positive number or (batch, 1, 1, 1) of them.
+            iterations: At most this many.
+            tolerance: Each slice stops on its own at this residual, relative to its first one.
+        """
+        self.A, self.strength, self.iterations, self.tolerance = A, strength, iterations, tolerance
+        self._compiled: LineSolver | None = None
+
+    def right(self, x: Images, y: KSpace) -> Images:
+        """``A^H (y - A x)``, which gradients pass through.
+
+        As written it is exactly zero for a consistent image. If the image wants a gradient and the kernels can run, it
+        is ``A^H y - A^H A x``, and the kernels apply ``A^H A`` on both ways.
+        """
+        maps = coil_maps(self.A)
+        if x.requires_grad and torch.is_grad_enabled() and maps is not None and not maps.requires_grad:
+            self._compiled = _line_solver(self.A, x)
+            if self._compiled is not None:
+                return _measured(self.A, y, maps) - _Gram.apply(x, self._compiled)  # type: ignore[no-untyped-call]
+        return self.A.adjoint(y - self.A(x))
 
     @torch.no_grad()
-    def solve(right: Images) -> Images:
-        nonlocal compiled
-        compiled = compiled or _line_solver(A, right)
+    def solve(self, right: Images) -> Images:
+        """``d`` for a right side. It may be called several times, and gradients do not pass through it."""
+        A, strength, iterations, tolerance = self.A, self.strength, self.iterations, self.tolerance
+        self._compiled = self._compiled or _line_solver(A, right)
         # Raw k-space may be of order 1e-7 or smaller: unit scale keeps the squares to come away from underflow.
         scale = right.abs().amax(dim=(1, 2, 3), keepdim=True)
         scale = torch.where(scale > 0, scale, 1)
         with torch.autocast(right.device.type, enabled=False):
-            if compiled is not None:
-                solution, taken = compiled(right / scale, strength.flatten(), iterations, tolerance)
+            if self._compiled is not None:
+                solution, taken = self._compiled(right / scale, strength.flatten(), iterations, tolerance)
             else:
                 solution, taken = _solve(lambda d: A.gram(d) + strength * d, right / scale, iterations, tolerance)
         if taken == iterations:
             logger.info("conjugate gradients stopped after %d iterations, before the tolerance %g", taken, tolerance)
         return solution * scale
 
-    return solve
+
+_MEASURED: "WeakKeyDictionary[LinearOperator, tuple[Tensor, tuple[int, int], Images]]" = WeakKeyDictionary()
+"""The last measurements of an operator, the versions of them and of its maps, and their image ``A^H y``."""
+
+
+def _measured(A: LinearOperator, y: KSpace, maps: Tensor) -> Images:
+    """``A^H y``, which every group of a network asks for with the same operator: it is computed once."""
+    if y.requires_grad or y.is_inference() or maps.is_inference():  # Without a version nobody would see a change.
+        return A.adjoint(y)
+    versions = y._version, maps._version
+    known = _MEASURED.get(A)
+    if known is None or known[0] is not y or known[1] != versions:
+        known = _MEASURED[A] = (y, versions, A.adjoint(y))
+    return known[2]
+
+
+class _Gram(torch.autograd.Function):
+    """``A^H A`` by the kernels: it is its own adjoint."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, compiled: LineSolver) -> Tensor:
+        ctx.compiled = compiled
+        return compiled.gram(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return ctx.compiled.gram(gradient), None
 
 
 def _line_solver(A: LinearOperator, right: Images) -> LineSolver | None:

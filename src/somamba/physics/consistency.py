@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from somamba.errors import ConfigError, InputError
-from somamba.physics.conjugate_gradients import make_solver
+from somamba.physics.conjugate_gradients import NormalEquations
 from somamba.physics.operator import LinearOperator
 from somamba.registry import Registry
 from somamba.runtime.device import runs_ahead
@@ -91,15 +91,15 @@ def proximal(
     if s.ndim > 0:  # A plain number may stay on the host: a copy would wait.
         s = s.to(x.device)
 
-    solve = make_solver(A, s.detach(), iterations, tolerance)
+    system = NormalEquations(A, s.detach(), iterations, tolerance)
     with torch.autocast(x.device.type, enabled=False):
-        right = A.adjoint(y - A(x))
-        correction = solve(right)
+        right = system.right(x, y)
+        correction = system.solve(right)
         if right.requires_grad or s.requires_grad:
             residual = right - s * correction
             if _learns(A):
                 residual = residual - A.gram(correction)
-            correction = _Implicit.apply(residual, correction, solve)  # type: ignore[no-untyped-call]
+            correction = _Implicit.apply(residual, correction, system.solve)  # type: ignore[no-untyped-call]
         return x + correction
 
 

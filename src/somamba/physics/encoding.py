@@ -25,7 +25,7 @@ class Coils(LinearOperator):
 
     @override
     def adjoint(self, y: CoilImages) -> Image:
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() and (y.requires_grad or self.maps.requires_grad):
             return (self.maps.conj() * y).sum(dim=1, keepdim=True)
         # Coil by coil, what is added up stays in the cache: half the time.
         conjugate = self.maps.conj().resolve_conj()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from somamba.native.library import constants, library, workers
-from somamba.native.structures import ScanCall, ScanGradient, ScanSizes, Strided, doubles, pointer
+from somamba.native.structures import ScanCall, ScanGradient, ScanSizes, Strided, pointer
 from somamba.scan.inputs import ScanInputs, ScanOutput
 
 ARGUMENTS = tuple(field.name for field in fields(ScanInputs))
@@ -48,7 +48,7 @@ def _forward(
     call.out = Strided.of(readout)
     call.states = pointer(states) if keep_states else None
     call.boundary = pointer(boundary) if keep_blocks else None
-    call.turns = doubles(turns) if keep_blocks else None
+    call.turns = pointer(turns) if keep_blocks else None
     call.scratch = pointer(scratch)
     library().somamba_scan_forward(ctypes.byref(call), count)
     return readout, states, boundary, turns
@@ -75,7 +75,7 @@ def _backward(
     grad = grad.contiguous()
     scratch, partial = torch.empty(sizes.backward + constants().lanes), torch.empty(sizes.partial)
     call.boundary, call.scratch = pointer(boundary), pointer(scratch)
-    call.turns = doubles(turns)
+    call.turns = pointer(turns)
     adjoint = ScanGradient(dout=Strided.of(grad), partial=pointer(partial))
     for name, gradient in zip(ARGUMENTS, gradients, strict=True):
         field = "angle" if name == "angles" else name

@@ -33,7 +33,7 @@ static void embed_forward(const End& a, int index, int count) {
     each_chunk(a.rows, index, count, [&](int64_t at, int64_t rows) {
         float* out = a.out + at * C;
         product(rows, {a.x + at * P, P, P}, a.weight, {nullptr, a.bias, out, C, C}, nullptr);
-        layer_norm(rows, out, C, {a.norm_weight, a.norm_bias, a.norm_eps}, out);
+        layer_norm(rows, out, C, {a.norm_weight, a.norm_bias, a.norm_eps}, out, nullptr);
     });
 }
 
@@ -45,7 +45,7 @@ static void embed_backward(const End& a, const EndGradient& d, int index, int co
         const Rows<float> patches{a.x + at * P, P, P};
         product(rows, patches, a.weight, {nullptr, a.bias, projected, C, C}, nullptr);
         layer_norm_backward(rows, projected, C, {a.norm_weight, a.norm_bias, a.norm_eps},
-                            {d.dout + at * C, nullptr, back, sums.norm_weight, sums.norm_bias});
+                            {d.dout + at * C, nullptr, nullptr, back, sums.norm_weight, sums.norm_bias});
         outer(rows, patches, {back, C, C}, sums.weight);
         add_rows(rows, {back, C, C}, sums.bias);
         if (d.dx) product(rows, {back, C, C}, d.weight, {nullptr, nullptr, d.dx + at * P, P, P}, nullptr);
@@ -56,7 +56,7 @@ static void decode_forward(const End& a, int index, int count) {
     const int64_t C = a.channels, P = a.patch;
     float* normed = a.scratch + index * 2 * CHUNK * C;
     each_chunk(a.rows, index, count, [&](int64_t at, int64_t rows) {
-        layer_norm(rows, a.x + at * C, C, {a.norm_weight, a.norm_bias, a.norm_eps}, normed);
+        layer_norm(rows, a.x + at * C, C, {a.norm_weight, a.norm_bias, a.norm_eps}, normed, nullptr);
         product(rows, {normed, C, C}, a.weight, {nullptr, a.bias, a.out + at * P, P, P}, nullptr);
     });
 }
@@ -66,13 +66,14 @@ static void decode_backward(const End& a, const EndGradient& d, int index, int c
     float *normed = a.scratch + index * 2 * CHUNK * C, *back = normed + CHUNK * C;
     const EndSums own(a, P, nullptr), sums(a, P, d.sums + index * own.floats);
     const Norm norm{a.norm_weight, a.norm_bias, a.norm_eps};
+    float kept[2 * CHUNK];
     each_chunk(a.rows, index, count, [&](int64_t at, int64_t rows) {
         const Rows<float> dout{d.dout + at * P, P, P};
-        layer_norm(rows, a.x + at * C, C, norm, normed);
+        layer_norm(rows, a.x + at * C, C, norm, normed, kept);
         product(rows, dout, d.weight, {nullptr, nullptr, back, C, C}, nullptr);
         outer(rows, dout, {normed, C, C}, sums.weight);
         add_rows(rows, dout, sums.bias);
-        layer_norm_backward(rows, a.x + at * C, C, norm, {back, nullptr, d.dx + at * C, sums.norm_weight, sums.norm_bias});
+        layer_norm_backward(rows, a.x + at * C, C, norm, {back, nullptr, kept, d.dx + at * C, sums.norm_weight, sums.norm_bias});
     });
 }
 

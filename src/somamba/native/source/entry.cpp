@@ -88,7 +88,7 @@ void run_scan_backward(const ScanCall& a, const ScanGradient& d, int workers) {
 #endif
 
 // Changes with every change of the structures in kernels.h; Python refuses a library of another number.
-EXPORT int somamba_abi() { return 9; }
+EXPORT int somamba_abi() { return 10; }
 
 EXPORT const char* somamba_instruction_set() { return chosen->name; }
 
@@ -200,6 +200,11 @@ EXPORT void somamba_solve_pack(const Solve* a, int workers) {
     parallel(workers, [a](int index, int count) { chosen->solve_pack(*a, index, count); });
 }
 
+// applied = S^H F^H M F S residual: the system without its strength, which must be zero, and so must direction.
+EXPORT void somamba_solve_gram(const Solve* a, int workers) {
+    parallel(workers, [a](int index, int count) { chosen->solve_apply(*a, 0.0f, index, count); });
+}
+
 // Until the residual is `tolerance` times its first, at most so many iterations; returns how many it took.
 EXPORT int64_t somamba_solve(const Solve* a, int64_t iterations, double tolerance, int workers) {
     const auto total = [&] {
@@ -221,6 +226,22 @@ EXPORT int64_t somamba_solve(const Solve* a, int64_t iterations, double toleranc
         energy = left;
     }
     return iterations;
+}
+
+// A weight (width, inner), its rows and columns so many floats apart, into panels of 16 columns as product.h wants them:
+// (width / 16, depth, 16), of which it fills `inner` rows of `depth`. What lies beyond the width becomes zero.
+EXPORT void somamba_pack(const float* weight, int64_t width, int64_t inner, int64_t row, int64_t column, int64_t depth, float* to) {
+    const int64_t lanes = CONSTANTS.lanes;
+    for (int64_t panel = 0; panel * lanes < width; ++panel) {
+        const float* from = weight + panel * lanes * row;
+        const int64_t some = width - panel * lanes < lanes ? width - panel * lanes : lanes;
+        for (int64_t k = 0; k < inner; ++k) {
+            float* out = to + (panel * depth + k) * lanes;
+            if (row == 1 && some == lanes) memcpy(out, from + k * column, lanes * sizeof(float));
+            else
+                for (int64_t lane = 0; lane < lanes; ++lane) out[lane] = lane < some ? from[lane * row + k * column] : 0.0f;
+        }
+    }
 }
 
 EXPORT void somamba_selective_sizes(const Selective* a, int workers, SelectiveSizes* sizes) {

@@ -133,6 +133,7 @@ struct Route {
     float norm_eps;
     float *carrier, *evidence;                // height width d: L and G
     float* low;                               // low_height low_width d
+    float* kept;                              // height width 2: mean and 1 / deviation of the features; null: not kept
     float* scratch;                           // size by somamba_route_sizes
 };
 
@@ -179,6 +180,7 @@ struct Stream {
     // Of the new tokens; in pieces, the row before the first is that of the token before.
     float *projected, *hidden, *readout;      // rows pitch; rows hidden_size; rows inner
     float *raw, *reduced;                     // kept in training, else null: dt and A as projected, rows (2 heads); hidden before its SiLU
+    float *content_kept, *evidence_kept;      // rows 2, likewise: mean and 1 / deviation of content and evidence
     Interface interface;
     ScanCall scan;                                // in pieces, from the row before on
 };

@@ -52,7 +52,7 @@ std::string layout() {
             FIELD(height) FIELD(width) FIELD(channels) FIELD(d) FIELD(low_height) FIELD(low_width) FIELD(smoothing)
             FIELD(features) FIELD(norm_weight) FIELD(norm_bias) FIELD(taps) FIELD(taps_bias) FIELD(carrier_weight)
             FIELD(evidence_weight) FIELD(carrier_bias) FIELD(evidence_bias) FIELD(half) FIELD(smooth) FIELD(norm_eps)
-            FIELD(carrier) FIELD(evidence) FIELD(low) FIELD(scratch) END
+            FIELD(carrier) FIELD(evidence) FIELD(low) FIELD(kept) FIELD(scratch) END
         + BEGIN(RouteGradient)
             FIELD(dout) FIELD(dcarrier) FIELD(devidence) FIELD(carrier_weight) FIELD(evidence_weight) FIELD(dlow)
             FIELD(dfiltered) FIELD(dfeatures) FIELD(sums) END
@@ -65,7 +65,7 @@ std::string layout() {
             FIELD(decay_at) FIELD(dt_bias) FIELD(hidden_size) FIELD(reduce_weight) FIELD(reduce_bias) FIELD(inner)
             FIELD(merge_weight) FIELD(merge_bias) FIELD(halved) FIELD(norm_eps) FIELD(decay_floor)
             FIELD(decay_softplus) FIELD(normed) FIELD(projected) FIELD(hidden) FIELD(readout) FIELD(raw)
-            FIELD(reduced) FIELD(interface) FIELD(scan) END
+            FIELD(reduced) FIELD(content_kept) FIELD(evidence_kept) FIELD(interface) FIELD(scan) END
         + BEGIN(StreamGradient)
             FIELD(dout) FIELD(read_weight) FIELD(refine_weight) FIELD(project_weight) FIELD(modulation_weight)
             FIELD(modulate_weight) FIELD(reduce_weight) FIELD(dreadout) FIELD(readout) FIELD(dfiltered)

@@ -13,10 +13,6 @@ static int64_t route_scratch(const Route& a) {
     return Ring::floats(a.width, a.channels) + CHUNK * a.channels + CHUNK * round_up(a.channels / 2, 2) / 2 + LANES;
 }
 
-INLINE void norm_image_row(const Route& a, int64_t y, float* to) {
-    const float* from = a.features + y * a.width * a.channels;
-    layer_norm(a.width, from, a.channels, {a.norm_weight, a.norm_bias, a.norm_eps}, to);
-}
 
 // Both pools, projected: the candidate of the carrier, and what is not resident from the start.
 static void route_project(const Route& a, int index, int count) {
@@ -26,7 +22,10 @@ static void route_project(const Route& a, int index, int count) {
     float* chunk = memory + Ring::floats(a.width, C);
     bf16* halved = a.half ? (bf16*)(chunk + CHUNK * C) : nullptr;
     for (int64_t y = begin; y < end; ++y) {
-        const Lines lines = ring.around(y, y == begin, [&](int64_t row, float* to) { norm_image_row(a, row, to); });
+        const Lines lines = ring.around(y, y == begin, [&](int64_t row, float* to) {
+            float* kept = a.kept && row >= begin && row < end ? a.kept + row * a.width * 2 : nullptr;
+            layer_norm(a.width, a.features + row * a.width * C, C, {a.norm_weight, a.norm_bias, a.norm_eps}, to, kept);
+        });
         for (int64_t x = 0; x < a.width; x += CHUNK) {
             const int64_t some = least(CHUNK, a.width - x), at = (y * a.width + x) * a.d;
             filter_lines(lines, a.taps, a.taps_bias, x, some,

@@ -105,7 +105,10 @@ static void route_backward_project(const Route& a, const RouteGradient& d, int i
     const RouteSums sums(a, d.sums + index * route_sizes(a).sums);
     Ring ring(m.ring, a.width, a.height, C);
     for (int64_t y = begin; y < end; ++y) {
-        const Lines lines = ring.around(y, y == begin, [&](int64_t row, float* to) { norm_image_row(a, row, to); });
+        const Lines lines = ring.around(y, y == begin, [&](int64_t row, float* to) {
+            const Norm norm{a.norm_weight, a.norm_bias, a.norm_eps};
+            layer_norm_again(a.width, a.features + row * a.width * C, C, norm, a.kept + row * a.width * 2, to);
+        });
         candidate_row(a, d, y, m.blended, m.candidate);
         for (int64_t x = 0; x < a.width; x += CHUNK) {
             const int64_t some = least(CHUNK, a.width - x);
@@ -141,7 +144,7 @@ static void route_backward_input(const Route& a, const RouteGradient& d, int ind
                      });
         const int64_t at = y * a.width * C;
         layer_norm_backward(a.width, a.features + at, C, {a.norm_weight, a.norm_bias, a.norm_eps},
-                            {m.back, d.dout + at, d.dfeatures + at, sums.norm_weight, sums.norm_bias});
+                            {m.back, d.dout + at, a.kept + y * a.width * 2, d.dfeatures + at, sums.norm_weight, sums.norm_bias});
     }
 }
 

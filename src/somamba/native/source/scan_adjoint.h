@@ -88,13 +88,23 @@ INLINE void adjoint(const Shape& shape, const Block& block, const BackwardTile& 
                 const V dyr = load(dy + r * LANES);
                 UNROLL for (int i = 0; i < NT; ++i) L[i] = fma(L[i], dyr, q[r * row + i]);
             }
-            UNROLL for (int64_t r = 0; r < R; ++r) {
-                V total = n0 ? load(dv + r * LANES) : splat(0);
-                UNROLL for (int i = 0; i < NT; ++i) total = fma(total, L[i], k[r * row + i]);
-                store(dv + r * LANES, total);
-            }
             V da = n0 ? load(m.dalpha + t * wide + lane0) : splat(0);
-            UNROLL for (int i = 0; i < NT; ++i) da = fma(da, L[i], load(before + i * LANES));
+            if constexpr (RC > 0) {  // the ranks take turns, so that none waits for its own sum
+                V total[RC];
+                UNROLL for (int r = 0; r < RC; ++r) total[r] = n0 ? load(dv + r * LANES) : splat(0);
+                UNROLL for (int i = 0; i < NT; ++i) {
+                    UNROLL for (int r = 0; r < RC; ++r) total[r] = fma(total[r], L[i], k[r * row + i]);
+                    da = fma(da, L[i], load(before + i * LANES));
+                }
+                UNROLL for (int r = 0; r < RC; ++r) store(dv + r * LANES, total[r]);
+            } else {
+                for (int64_t r = 0; r < R; ++r) {
+                    V total = n0 ? load(dv + r * LANES) : splat(0);
+                    UNROLL for (int i = 0; i < NT; ++i) total = fma(total, L[i], k[r * row + i]);
+                    store(dv + r * LANES, total);
+                }
+                UNROLL for (int i = 0; i < NT; ++i) da = fma(da, L[i], load(before + i * LANES));
+            }
             store(m.dalpha + t * wide + lane0, da);
             UNROLL for (int i = 0; i < NT; ++i) store(w.adjoint + (t * shape.n + n0 + i) * LANES, L[i]);
         }

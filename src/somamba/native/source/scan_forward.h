@@ -85,10 +85,18 @@ INLINE void advance(const ScanCall& a, const Shape& shape, const Block& block, c
                 const V vr = load(v + r * LANES);
                 UNROLL for (int i = 0; i < NT; ++i) g[i] = fma(g[i], vr, k[r * row + i]);
             }
-            UNROLL for (int64_t r = 0; r < R; ++r) {
-                V total = load(y + r * LANES);
-                UNROLL for (int i = 0; i < NT; ++i) total = fma(total, g[i], q[r * row + i]);
-                store(y + r * LANES, total);
+            if constexpr (RC > 0) {  // the ranks take turns, so that none waits for its own sum
+                V total[RC];
+                UNROLL for (int r = 0; r < RC; ++r) total[r] = load(y + r * LANES);
+                UNROLL for (int i = 0; i < NT; ++i)
+                    UNROLL for (int r = 0; r < RC; ++r) total[r] = fma(total[r], g[i], q[r * row + i]);
+                UNROLL for (int r = 0; r < RC; ++r) store(y + r * LANES, total[r]);
+            } else {
+                for (int64_t r = 0; r < R; ++r) {
+                    V total = load(y + r * LANES);
+                    UNROLL for (int i = 0; i < NT; ++i) total = fma(total, g[i], q[r * row + i]);
+                    store(y + r * LANES, total);
+                }
             }
             if constexpr (WHAT == KEEP_G)
                 UNROLL for (int i = 0; i < NT; ++i) store(kept + (t * shape.n + n0 + i) * LANES, g[i]);

@@ -81,7 +81,8 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
         const int64_t rows = least(CHUNK, end - at);
         const float* content = stream_content(a, piece.token + at, rows, normed);
         float* projected = a.projected + at * a.pitch;
-        layer_norm(rows, content, a.width, {a.content_weight, a.content_bias, a.norm_eps}, normed);
+        layer_norm(rows, content, a.width, {a.content_weight, a.content_bias, a.norm_eps}, normed,
+                   a.content_kept ? a.content_kept + at * 2 : nullptr);
         product(rows, {normed, a.width, a.width}, a.project_weight, {nullptr, nullptr, projected, a.pitch, a.columns}, halved);
         if (a.raw)
             for (int64_t r = 0; r < rows; ++r) {
@@ -92,7 +93,8 @@ static void stream_project(const Stream& a, const Piece& piece, int index, int c
         if (a.hidden_size) {
             const float* evidence = a.evidence + (piece.token + at) * a.width;
             float* hidden = a.hidden + at * a.hidden_size;
-            layer_norm(rows, evidence, a.width, {a.evidence_weight, a.evidence_bias, a.norm_eps}, normed);
+            layer_norm(rows, evidence, a.width, {a.evidence_weight, a.evidence_bias, a.norm_eps}, normed,
+                       a.evidence_kept ? a.evidence_kept + at * 2 : nullptr);
             product(rows, {normed, a.width, a.width}, a.reduce_weight,
                     {nullptr, a.reduce_bias, hidden, a.hidden_size, a.hidden_size}, halved);
             if (a.reduced) memcpy(a.reduced + at * a.hidden_size, hidden, rows * a.hidden_size * sizeof(float));

@@ -172,12 +172,13 @@ INLINE void modulation_backward(const Stream& a, const StreamGradient& d, const 
     }
     const float* evidence = a.evidence + token * C;
     const Norm norm{a.evidence_weight, a.evidence_bias, a.norm_eps};
-    layer_norm(rows, evidence, C, norm, m.normed);
+    const float* kept = a.evidence_kept + token * 2;
+    layer_norm_again(rows, evidence, C, norm, kept, m.normed);
     outer(rows, {m.dhidden, H, H}, {m.normed, C, C}, sums.reduce);
     add_rows(rows, {m.dhidden, H, H}, sums.reduce_bias);
     product(rows, {m.dhidden, H, H}, d.reduce_weight, {nullptr, nullptr, m.back, C, C}, nullptr);
     layer_norm_backward(rows, evidence, C, norm,
-                        {m.back, nullptr, d.devidence + token * C, sums.evidence_weight, sums.evidence_bias});
+                        {m.back, nullptr, kept, d.devidence + token * C, sums.evidence_weight, sums.evidence_bias});
 }
 
 // From the gradients of the scan's arguments to those of content and evidence.
@@ -192,11 +193,12 @@ static void stream_backward_project(const Stream& a, const StreamGradient& d, in
         for (int64_t r = 0; r < rows; ++r) scalars_backward_row(a, d, token + r, dprojected + r * a.pitch, sums.dt_bias);
         const float* content = stream_content(a, token, rows, m.content);
         const Norm norm{a.content_weight, a.content_bias, a.norm_eps};
-        layer_norm(rows, content, C, norm, m.normed);
+        const float* kept = a.content_kept + token * 2;
+        layer_norm_again(rows, content, C, norm, kept, m.normed);
         outer(rows, {dprojected, a.pitch, a.pitch}, {m.normed, C, C}, sums.project);
         product(rows, {dprojected, a.pitch, a.columns}, d.project_weight, {nullptr, nullptr, m.back, C, C}, nullptr);
         layer_norm_backward(rows, content, C, norm,
-                            {m.back, nullptr, d.dcontent + token * C, sums.content_weight, sums.content_bias});
+                            {m.back, nullptr, kept, d.dcontent + token * C, sums.content_weight, sums.content_bias});
         outer(rows, {d.dout + token * a.channels, a.channels, a.channels}, {d.readout + token * a.inner, a.inner, a.inner}, sums.read);
     }
 }

@@ -8,7 +8,15 @@
 
 #include "kernels.h"
 #if defined(__x86_64__)
+#if !defined(__clang__)
+#pragma GCC diagnostic push  // GCC 12 warns of its own undefined vectors (its bug 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
+#if !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 #endif
 
 #if defined(__clang__)
