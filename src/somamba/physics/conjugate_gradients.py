@@ -8,7 +8,7 @@ from torch import Tensor
 
 from somamba.native.library import traced, why_not
 from somamba.native.solve import LineSolver, radices
-from somamba.physics.encoding import Coils, Fourier, Sampling
+from somamba.physics.encoding import Coils, Fourier, Sampling, Weighting
 from somamba.physics.operator import LinearOperator
 from somamba.runtime.device import runs_ahead
 from somamba.shapes import Images
@@ -55,9 +55,14 @@ def _line_solver(A: LinearOperator, right: Images) -> LineSolver | None:
     """The compiled loop if it can run: maps, and whole columns acquired, complex64 on the CPU; else None."""
     match A.factors:
         case (Sampling(mask=mask), Fourier(), Coils(maps=maps)):
-            single = right.dtype == maps.dtype == torch.complex64 and right.device.type == maps.device.type == "cpu"
-            if single and mask.shape[-2] == right.shape[1] == 1 and not traced() and why_not() is None:
-                return None if radices(right.shape[-1]) is None else LineSolver(mask, maps.detach())
+            weights = mask
+        case (Weighting(root=root), Sampling(mask=mask), Fourier(), Coils(maps=maps)):
+            weights = root.detach().square() * mask
+        case _:
+            return None
+    single = right.dtype == maps.dtype == torch.complex64 and right.device.type == maps.device.type == "cpu"
+    if single and weights.shape[-2] == right.shape[1] == 1 and not traced() and why_not() is None:
+        return None if radices(right.shape[-1]) is None else LineSolver(weights, maps.detach())
     return None
 
 
