@@ -56,6 +56,13 @@ def test_no_scan_order_is_refused():
         SOMambaConfig(scan_orders=())
 
 
+@pytest.mark.parametrize("name", ["weighted_samples", "refined_maps"])
+@pytest.mark.parametrize("consistency", ["auto", "hard", "soft"])
+def test_what_changes_a_proximal_step_needs_one(name, consistency):
+    with pytest.raises(ConfigError, match=f"{name} changes a proximal step; choose consistency=proximal"):
+        SOMambaConfig(**{name: True}, consistency=consistency)
+
+
 @pytest.mark.parametrize("switch", ["access", "outlet", "residency"])
 def test_routes_of_evidence_without_a_router_are_refused(switch):
     with pytest.raises(ConfigError, match="leaves no evidence stream"):

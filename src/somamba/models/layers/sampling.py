@@ -7,13 +7,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.init import zeros_
 
-from somamba.physics.encoding import Weighting
+from somamba.physics.channels import to_channels, to_complex
+from somamba.physics.encoding import Weighting, coil_maps, encoding
+from somamba.physics.fourier import ifft2c
 from somamba.physics.held_out import sampled_mask
 from somamba.physics.operator import LinearOperator
-from somamba.shapes import Grid, KSpace
+from somamba.shapes import Grid, Images, KSpace
 
 HIDDEN = 16
-"""Width of the hidden layer of each learned function."""
+"""Width of the hidden layers of each learned function."""
+COARSE = 8
+"""Maps are smooth: they are corrected on a grid of one point for so many pixels along each axis."""
 NEIGHBOURS = 15
 """Density is the share of so many neighbouring columns, or rows and columns, that were acquired."""
 
@@ -69,6 +73,48 @@ class SampleWeights(Neutral):
             root = torch.exp(self.function(sample_facts(sampled_mask(A)))[..., 0] / 2)
             weighting = Weighting(root)
             return weighting(y), weighting @ A
+
+
+class MapRefinement(Neutral):
+    """Corrects coil maps by what they leave unexplained: a few convolutions at low resolution, the same for all coils.
+
+    They see each map and the direction in which it would explain more of the measurements of the present image. What of
+    the correction lies along the maps themselves would only change the image, so it is left out; the sum of squares
+    stays 1.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(4, HIDDEN, 3, padding=1), nn.SiLU(),
+            nn.Conv2d(HIDDEN, HIDDEN, 3, padding=1), nn.SiLU(),
+            nn.Conv2d(HIDDEN, 2, 3, padding=1),
+        )  # fmt: skip
+        zeros_(self.layers[-1].weight)
+        zeros_(self.layers[-1].bias)
+
+    def forward(self, x: Images, y: KSpace, A: LinearOperator) -> LinearOperator:
+        """The operator with corrected maps; the same one if every coil is on its own.
+
+        Args:
+            x: The image.
+            y: The measurements.
+            A: How they were measured.
+        """
+        maps = coil_maps(A)
+        if maps is None:
+            return A
+        with torch.autocast(y.device.type, enabled=False):
+            brightness = x.abs().square().mean(dim=(1, 2, 3), keepdim=True).clamp(min=1e-12)
+            direction = ifft2c(y - A(x)) * x.conj() / brightness
+            seen = torch.stack([maps.expand_as(direction), direction], dim=2).flatten(0, 1)
+            size = [-(-length // COARSE) for length in x.shape[-2:]]
+            coarse = self.layers(F.adaptive_avg_pool2d(to_channels(seen), size))
+            change = to_complex(F.interpolate(coarse, size=x.shape[-2:], mode="bilinear")).view_as(direction)
+            change = torch.where(maps != 0, change, 0)
+            change = change - maps * (maps.conj() * change).sum(dim=1, keepdim=True)
+            length = (1 + change.abs().square().sum(dim=1, keepdim=True)).sqrt()
+            return encoding(sampled_mask(A), (maps + change) / length)
 
 
 def sample_facts(mask: Tensor) -> Tensor:

@@ -161,6 +161,9 @@ class SOMambaConfig:
     weighted_samples: bool = False
     """Weigh the samples in data consistency by a learned function of their distance from the centre, their density and
     the acceleration, at first alike; needs ``consistency: proximal``."""
+    refined_maps: bool = False
+    """Correct the coil maps before the data consistency of each group by a few learned convolutions, at first by
+    nothing; likewise."""
     recompute: bool = False
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
@@ -185,10 +188,9 @@ class SOMambaConfig:
                 f"residency_mix=concat is for routes.residency=full; a gate ({self.routes.residency}) weighs the G of "
                 "the sum. Choose residency_mix=sum."
             )
-        if self.weighted_samples and self.consistency != "proximal":
-            raise ConfigError(
-                f"weighted_samples is for consistency=proximal; {self.consistency!r} has no compromise to weigh."
-            )
+        for name in ("weighted_samples", "refined_maps"):
+            if getattr(self, name) and self.consistency != "proximal":
+                raise ConfigError(f"{name} changes a proximal step; choose consistency=proximal, not {self.consistency}.")
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
 
