@@ -128,14 +128,17 @@ class Refined(Reconstructor):
         """
         n_turns, n_sets = self.config.turns, len(parts.y) // n_slices
 
-        def tried(turn: Tensor) -> tuple[Tensor, Images, Tensor]:
-            image = self._turned(parts.y, parts.A, turn.repeat(n_sets, 1, 1, 1))
-            return turn, image, _mean(parts.residual(image), n_slices)
+        def tried(turns: Sequence[Tensor]) -> list[tuple[Tensor, Images, Tensor]]:
+            """Each phase with its image and its residual. All are one batch."""
+            many = joined([parts] * len(turns))
+            images = self._turned(many.y, many.A, torch.cat([turn.repeat(n_sets, 1, 1, 1) for turn in turns]))
+            residuals = [_mean(one, n_slices) for one in many.residual(images).chunk(len(turns))]
+            return list(zip(turns, images.chunk(len(turns)), residuals, strict=True))
 
         steps = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
-        found = [tried(torch.full_like(parts.y[:n_slices, :1, :1, :1], step)) for step in steps]
+        found = tried([torch.full_like(parts.y[:n_slices, :1, :1, :1], step) for step in steps])
         wave = torch.stack([turn * residual for turn, _, residual in found]).mean(dim=0)
-        found.append(tried(torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())))
+        found += tried([torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())])
         best, image, least = found[0]
         least = least * (1 - self.config.least_gain)
         for turn, other, residual in found[1:]:
