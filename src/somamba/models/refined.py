@@ -10,7 +10,7 @@ import cmath
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -188,21 +188,26 @@ class _Search:
         config = self.config
         weight, sparsity = (torch.full_like(self.turn.real, usual) for usual in (config.weight, config.sparsity))
         best = Strengths(self.turn, weight, sparsity)
-        for name in ("sparsity", "weight"):
-            numbers = config.sparsities if name == "sparsity" else config.weights
-            others = [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
-            best = self._clearly_better([best, *others])
-        return best
+        usual, *residuals = self._residuals([best, *self._others(best, "sparsity")])
+        best, least = self._clearly_better(best, usual, self._others(best, "sparsity"), residuals)
+        others = self._others(best, "weight")
+        return self._clearly_better(best, least, others, self._residuals(others))[0]
 
-    def _clearly_better(self, candidates: Sequence[Strengths]) -> Strengths:
-        """The best of some strengths if it beats the first by the margin, else the first."""
-        residuals = self._residuals(candidates)
-        best, least = candidates[0], residuals[0] * (1 - self.config.margin)
-        for other, residual in zip(candidates[1:], residuals[1:], strict=True):
-            better = residual < least
+    def _others(self, best: Strengths, name: Literal["weight", "sparsity"]) -> list[Strengths]:
+        """The other candidates for one of the strengths."""
+        numbers = self.config.weights if name == "weight" else self.config.sparsities
+        return [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
+
+    def _clearly_better(
+        self, first: Strengths, residual: Tensor, others: Sequence[Strengths], residuals: Sequence[Tensor]
+    ) -> tuple[Strengths, Tensor]:
+        """The best of some strengths if it beats the first by the margin, else the first; and its residual."""
+        best, least, goal = first, residual, residual * (1 - self.config.margin)
+        for other, found in zip(others, residuals, strict=True):
+            better = found < torch.minimum(least, goal)
             best = Strengths(*(torch.where(better, new, old) for new, old in zip(other, best, strict=True)))
-            least = torch.where(better, residual, least)
-        return best
+            least = torch.where(better, found, least)
+        return best, least
 
     def _residuals(self, candidates: Sequence[Strengths]) -> list[Tensor]:
         """The residual of the held-out samples with each of the candidates, (batch, 1, 1, 1). All are one batch."""
