@@ -100,7 +100,7 @@ def test_the_loss_is_that_of_the_magnitudes_over_all_coils(loss, wanted):
 
 
 def test_l1_ssim_adds_a_tenth_of_what_similarity_lacks():
-    """Flat images have no structure: 5 against 3 differ in luminance alone, 2 * 15 over 25 + 9, but for (0.01 * 3)^2."""
+    """Flat images have no structure: 5 against 3 differ in luminance alone, 2 * 15 over 25 + 9 but for 0.0009."""
     lacking = 1 - (2 * 15 + 0.0009) / (25 + 9 + 0.0009)
     flat = torch.ones(1, 1, 9, 8)
     assert l1_ssim(5 * flat, 3 * flat).item() == pytest.approx(2 + 0.1 * lacking, rel=1e-6)

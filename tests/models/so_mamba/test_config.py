@@ -59,7 +59,7 @@ def test_no_scan_order_is_refused():
 @pytest.mark.parametrize("name", ["weighted_samples", "refined_maps"])
 @pytest.mark.parametrize("consistency", ["auto", "hard", "soft"])
 def test_what_changes_a_proximal_step_needs_one(name, consistency):
-    with pytest.raises(ConfigError, match=f"{name} changes a proximal step; choose consistency=proximal"):
+    with pytest.raises(ConfigError, match=f"{name} changes a proximal step; it needs consistency=proximal"):
         SOMambaConfig(**{name: True}, consistency=consistency)
 
 

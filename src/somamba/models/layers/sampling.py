@@ -1,6 +1,9 @@
-"""Layers that depend on how a scan was sampled. At their start they change nothing, so that weights of a network without
-them are a place to go on from.
+"""Layers that depend on how a scan was sampled.
+
+At their start they change nothing, so that weights of a network without them are a place to go on from.
 """
+
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -85,13 +88,14 @@ class MapRefinement(Neutral):
 
     def __init__(self) -> None:
         super().__init__()
+        last = nn.Conv2d(HIDDEN, 2, 3, padding=1)
+        zeros_(last.weight)
+        zeros_(cast("Tensor", last.bias))
         self.layers = nn.Sequential(
             nn.Conv2d(4, HIDDEN, 3, padding=1), nn.SiLU(),
             nn.Conv2d(HIDDEN, HIDDEN, 3, padding=1), nn.SiLU(),
-            nn.Conv2d(HIDDEN, 2, 3, padding=1),
+            last,
         )  # fmt: skip
-        zeros_(self.layers[-1].weight)
-        zeros_(self.layers[-1].bias)
 
     def forward(self, x: Images, y: KSpace, A: LinearOperator) -> LinearOperator:
         """The operator with corrected maps; the same one if every coil is on its own.
@@ -108,7 +112,7 @@ class MapRefinement(Neutral):
             brightness = x.abs().square().mean(dim=(1, 2, 3), keepdim=True).clamp(min=1e-12)
             direction = ifft2c(y - A(x)) * x.conj() / brightness
             seen = torch.stack([maps.expand_as(direction), direction], dim=2).flatten(0, 1)
-            size = [-(-length // COARSE) for length in x.shape[-2:]]
+            size = -(-x.shape[-2] // COARSE), -(-x.shape[-1] // COARSE)
             coarse = self.layers(F.adaptive_avg_pool2d(to_channels(seen), size))
             change = to_complex(F.interpolate(coarse, size=x.shape[-2:], mode="bilinear")).view_as(direction)
             change = torch.where(maps != 0, change, 0)

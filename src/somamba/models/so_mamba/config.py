@@ -190,7 +190,9 @@ class SOMambaConfig:
             )
         for name in ("weighted_samples", "refined_maps"):
             if getattr(self, name) and self.consistency != "proximal":
-                raise ConfigError(f"{name} changes a proximal step; choose consistency=proximal, not {self.consistency}.")
+                raise ConfigError(
+                    f"{name} changes a proximal step; it needs consistency=proximal, not {self.consistency}."
+                )
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
 
