@@ -1,146 +1,17 @@
 """No command shows a traceback for any value of any option: the options come from the parsers, new ones included."""
 
-import argparse
 from contextlib import suppress
-from dataclasses import replace
 
-import numpy as np
 import pytest
-import torch
-import yaml
 
-from models.small import perturb, shrink
-from raw.made import coil_kspace
-from somamba.cli.main import COMMANDS, main, parser_of
-from somamba.data.config import DataConfig
+from cli.working import WORKING, choices, leave, name_of, parts
 from somamba.errors import SomambaError
-from somamba.inference.weights.checkpoint import Checkpoint, save_checkpoint
-from somamba.models.so_mamba.variants import VARIANTS
-from somamba.models.zoo import MODELS
-from somamba.settings import to_plain
 from somamba.training.recipe import read_recipe, recipe_parser
-from training.tiny import write_data
 
 ODD = (
     *("", " ", "0", "-1", "1", "3.5", "nan", "inf", "9" * 25, "x", "--", "{a: [", "%(prog)s", "n" * 5000),
     *("a\x1b[2Jb", "\u202e", "\udcff", "missing/file.csv", ".", "folder", "text.txt", "text.txt/below", "x.png"),
 )
-
-DATA = ("--dataset", "acdc", "--data", "acdc", "--split", "val", "--cache", "cache", "--device", "cpu")
-WORKING = {
-    ("doctor",): (),
-    ("models",): ("--size", "16"),
-    ("cost",): ("zero_filled", "--size", "16", "--no-measure"),
-    ("data", "check"): ("acdc", "acdc"),
-    ("data", "show"): ("acdc", "acdc", "--case", "patient001", "-o", "shown.png"),
-    ("demo",): ("--weights", "zero_filled", "-o", "shown"),
-    ("inspect",): ("scan.npy",),
-    ("reconstruct",): ("scan.npy", "-o", "image.npy", "--weights", "zero_filled"),
-    ("train",): ("recipe.yaml", "--dry-run"),
-    ("sweep",): ("grid.yaml", "--dry-run"),
-    ("evaluate",): ("zero_filled", *DATA),
-    ("leakage",): ("best", *DATA),
-    ("streams",): ("best", *DATA, "-o", "made.npz"),
-    ("figure", "reconstructions"): ("gallery", "-o", "drawn.png"),
-    ("figure", "leakage"): ("leakage.csv", "-o", "drawn.png"),
-    ("figure", "spectra"): ("streams.npz", "-o", "drawn.png"),
-    ("figure", "streams"): ("streams.npz", "-o", "drawn.png"),
-    ("figure", "gates"): ("best", "-o", "drawn.png"),
-    ("curve",): ("run", "-o", "drawn.png"),
-    ("table",): ("scores.csv",),
-    ("compare",): ("scores.csv", "other.csv"),
-    ("completion",): ("bash",),
-    ("report",): ("scores.csv", "-o", "made.html"),
-    ("weights", "verify"): ("brain_raw",),
-    ("weights", "show"): ("brain_raw",),
-    ("weights", "export"): ("brain_raw", "exported"),
-}
-"""Arguments with which each command works, in the folder that `place` makes."""
-
-
-def parts():
-    """Every command, or part of one, with its parser."""
-    for command in COMMANDS:
-        parser = parser_of(command)
-        inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-        if not inner:
-            yield (command,), parser
-        for name, part in inner[0].choices.items() if inner else ():
-            yield (command, name), part
-
-
-def cases():
-    """Every option and argument of every part."""
-    for words, parser in parts():
-        for action in parser._actions:
-            if not isinstance(action, argparse._HelpAction) and "--help" not in action.option_strings:
-                yield pytest.param(words, action, id=" ".join([*words, *(action.option_strings[-1:] or [action.dest])]))
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """A folder in which every command of `WORKING` works."""
-    folder = tmp_path_factory.mktemp("place")
-    data = replace(write_data(folder), path="acdc", cache="cache")
-    (folder / "folder").mkdir()
-    (folder / "text.txt").write_text("text\n")
-    (folder / "empty.csv").write_text("")
-    np.save(folder / "scan.npy", coil_kspace(3, 32, 40))
-    network = shrink(VARIANTS["so_mamba_adaptive"])
-    config = {"recipe": {"model": "so_mamba_adaptive", "network": to_plain(network), "data": to_plain(data), "seed": 0}}
-    torch.manual_seed(0)
-    weights = perturb(MODELS["so_mamba_adaptive"].build(network)).state_dict()
-    config |= {"protocol": "magnitude", "step": 10, "steps_per_epoch": 4}
-    save_checkpoint(folder / "best", Checkpoint(weights, config))
-    recipe = {
-        "network": {"groups": 1, "units": 1, "channels": 16, "d_model": 8, "mixer": {"d_head": 8}},
-        "data": to_plain(DataConfig(path="acdc", cache="cache", size=(16, 16))),
-        "optimiser": {"warmup_epochs": 0.5},
-        "epochs": 1,
-        # One slice cannot be shared, so a dry run starts no further processes.
-        "batch_size": 1,
-        "machine": {"device": "cpu", "threads": 1},
-    }
-    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
-    (folder / "grid.yaml").write_text(yaml.safe_dump({"base": "recipe.yaml", "runs": [{"name": "one"}]}))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def results(place):
-    """The files that commands read and other commands write."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        assert main(["evaluate", "zero_filled", *DATA, "--csv", "scores.csv", "--keep", "gallery"]) == 0
-        assert main(["evaluate", "cg_sense", *DATA, "--csv", "other.csv"]) == 0
-        assert main(["leakage", "best", *DATA, "--csv", "leakage.csv"]) == 0
-        assert main(["streams", "best", *DATA, "-o", "streams.npz"]) == 0
-        assert main(["train", "recipe.yaml", "--output", "run"]) == 0
-
-
-@pytest.fixture
-def _inside(place, results, monkeypatch):  # noqa: ARG001
-    monkeypatch.chdir(place)
-
-
-def without(words, action):
-    """The arguments of a working command less those of one option."""
-    kept, skip = [], False
-    for word in words:
-        if word.startswith("-"):
-            skip = word in action.option_strings
-        if not skip:
-            kept.append(word)
-        skip = skip and word in action.option_strings
-    return kept
-
-
-def leave(words):
-    """The exit code of a command; any exception but those that leave is the defect this is about."""
-    try:
-        return main(words)
-    except SystemExit as leaving:
-        return leaving.code or 0
 
 
 @pytest.mark.usefixtures("_inside")
@@ -154,18 +25,14 @@ def test_every_part_of_every_command_is_tried():
 
 
 @pytest.mark.usefixtures("_inside")
-@pytest.mark.parametrize(("words", "action"), list(cases()))
-def test_no_value_of_an_option_ends_in_a_traceback(words, action, capsys):
-    base = list(WORKING[words])
-    if not action.option_strings:
-        tries = [[*words, value, *base[1:]] for value in ODD]
-    elif action.nargs == 0:
-        tries = [[*words, *base, action.option_strings[-1], *more] for more in ([], ["x"])]
-        tries.append([*words, *base, f"{action.option_strings[-1]}=x"])
+@pytest.mark.parametrize("choice", list(choices()), ids=name_of)
+def test_no_value_of_an_option_ends_in_a_traceback(choice, capsys):
+    if not choice.action.option_strings:
+        tries = [choice.given(value) for value in ODD]
+    elif choice.action.nargs == 0:
+        tries = [choice.given(), [*choice.given(), "x"], choice.given("x")]
     else:
-        kept = without(base, action)
-        tries = [[*words, *kept, f"{action.option_strings[-1]}={value}"] for value in ODD]
-        tries.append([*words, *kept, action.option_strings[-1]])
+        tries = [choice.given(), *(choice.given(value) for value in ODD)]
     for arguments in tries:
         code = leave(arguments)
         printed = capsys.readouterr()

@@ -57,6 +57,17 @@ def test_a_perfect_network_is_trusted_and_a_useless_one_is_not():
     assert float(bad.weight) <= 0.001
 
 
+def test_the_usual_strengths_are_left_only_for_a_clear_gain():
+    y, A, _ = scan()
+    usual = (RefinementConfig.weight, RefinementConfig.sparsity)
+    free, bound = (
+        Refined(CGSense(), RefinementConfig(margin=margin, search_rows=64, sets=1)).strengths(y, A)
+        for margin in (0.0, 0.9)
+    )
+    assert (float(free.weight), float(free.sparsity)) != pytest.approx(usual)
+    assert (float(bound.weight), float(bound.sparsity)) == pytest.approx(usual)
+
+
 @pytest.mark.parametrize("angle", [0.9, 2.5, -2.0])
 def test_the_phase_of_a_scan_does_not_matter_even_if_the_network_knows_one_phase_only(angle):
     y, A, truth = scan()

@@ -29,9 +29,9 @@ MISTAKES = (
         UNIT,
     ),
     Mistake(
-        "weights that are frozen get gradients",
-        "(gradient if needed else None for gradient, needed in gradients)",
-        "(gradient for gradient, needed in gradients)",
+        "earlier layers learn nothing from a unit",
+        "return dfeatures, None, None, *of_router",
+        "return 0 * dfeatures, None, None, *of_router",
         UNIT,
     ),
 )

@@ -2,10 +2,10 @@
 
 python tests/mutants/run.py [WORDS ...]
 
-With words only those mistakes whose topic or name contains one of them. A mistake is caught if the tests that it names
-fail. First the same tests run without any mistake; they must pass, else being caught would mean nothing. The text that
-a mistake replaces must occur exactly once in the package: a mistake that no longer fits the source is an error, not a
-success. Torch is imported once, and every mistake is tested in a process forked from that.
+With words only those mistakes whose topic or name contains one of them, so that a run can be split: each topic is a
+word. A mistake is caught if one of the tests that it names fails, and the same test passes without the mistake. The
+text that a mistake replaces must occur exactly once in the package: a mistake that no longer fits the source is an
+error, not a success. Packages of others are imported once, and every mistake is tested in a process forked from that.
 """
 
 import os
@@ -14,10 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
-import torch  # noqa: F401  # imported before the forks, because it takes seconds
 
 TESTS = Path(__file__).parents[1]
 PROJECT = TESTS.parent
@@ -36,6 +39,8 @@ TOPICS = {
     "scans": scans.MISTAKES,
     "native": native.MISTAKES,
 }
+OF_OTHERS = ("torch._dynamo", "torch.distributed", "scipy.stats", "matplotlib.pyplot", "h5py", "nibabel", "yaml")
+"""What takes seconds to import and no mistake touches: it is imported before the forks."""
 PASSED, FAILED = 0, 1  # exit codes of pytest; any other one means that the tests did not run
 
 
@@ -47,15 +52,12 @@ def main(words: list[str]) -> int:
         for mistake in mistakes
         if not words or any(word in f"{topic}: {mistake.name}" for word in words)
     ]
+    for name in OF_OTHERS:
+        import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         copy = Path(folder) / "project"
         copy_project(copy)
         places = {mistake: find(copy, mistake) for _, mistake in chosen}
-        for tests in dict.fromkeys(mistake.tests for _, mistake in chosen):
-            if (code := run(copy, tests)) != PASSED:
-                print((copy / "output").read_text(encoding="utf-8")[-3000:])
-                print(f"Without any mistake, {tests} ended with {code}: nothing can be concluded from it.")
-                return 1
         missed = [mistake for topic, mistake in chosen if not caught(copy, topic, mistake, places[mistake])]
     print(f"{len(chosen) - len(missed)} of {len(chosen)} mistakes were caught.")
     return len(missed)
@@ -81,21 +83,32 @@ def find(copy: Path, mistake: Mistake) -> Path:
 
 
 def caught(copy: Path, topic: str, mistake: Mistake, path: Path) -> bool:
-    """Make the mistake, run its tests, undo it."""
+    """Make the mistake, run its tests, undo it; then see that the test which failed passes now."""
+    start = time.monotonic()
     right = path.read_text(encoding="utf-8")
     path.write_text(right.replace(mistake.old, mistake.new), encoding="utf-8")
     try:
-        code = run(copy, mistake.tests)
+        code = run(copy, shlex.split(mistake.tests))
     finally:
         path.write_text(right, encoding="utf-8")
     word = {FAILED: "caught", PASSED: "MISSED"}.get(code, f"ERROR {code}")
-    print(f"{word:<8} {topic}: {mistake.name}", flush=True)
-    if code not in (FAILED, PASSED):
+    test = (copy / "failed").read_text(encoding="utf-8") if code == FAILED else ""
+    if test and not passes(copy, test):
+        word = "ERROR: without the mistake too"
+    by = f"by {test} " if test else ""
+    print(f"{word:<8} {topic}: {mistake.name} {by}({time.monotonic() - start:.0f} s)", flush=True)
+    if word not in ("caught", "MISSED"):
         print((copy / "output").read_text(encoding="utf-8")[-3000:])
-    return code == FAILED
+    return word == "caught"
 
 
-def run(copy: Path, tests: str) -> int:
+@cache
+def passes(copy: Path, test: str) -> bool:
+    """Whether one test passes without any mistake."""
+    return run(copy, [test.removeprefix("tests/")]) == PASSED
+
+
+def run(copy: Path, tests: Sequence[str]) -> int:
     """Run tests of the copy in a process of its own, up to the first failure; their output goes to a file."""
     if process := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -110,7 +123,7 @@ def run(copy: Path, tests: str) -> int:
             del sys.modules[name]
         sys.dont_write_bytecode = True
         arguments = ["-q", "-x", "-p", "no:cacheprovider", "--rootdir", str(copy), "-c", str(copy / "pyproject.toml")]
-        code = int(pytest.main([*arguments, *shlex.split(tests)]))
+        code = int(pytest.main([*arguments, *tests], plugins=[FirstFailure(copy / "failed")]))
         import somamba
 
         if not Path(somamba.__file__).is_relative_to(copy):
@@ -119,6 +132,18 @@ def run(copy: Path, tests: str) -> int:
     finally:
         sys.stdout.flush()
         os._exit(code)
+
+
+class FirstFailure:
+    """A plugin of pytest that writes the name of the test that failed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Called by pytest after each phase of a test."""
+        if report.failed:
+            self.path.write_text(report.nodeid, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from mutants.mistake import Mistake
 
 STEP = "training/test_step.py"
+PROGRESS = "training/test_progress.py"
 
 MISTAKES = (
     Mistake("the rate never reaches the optimiser", 'group["lr"] = rate', 'group["lr"] = group["lr"]', STEP),
@@ -55,7 +56,7 @@ MISTAKES = (
         "a checkpoint is written while a step is unread",
         "asked = asked.with_those_of(self.settle())",
         "pass",
-        "training/test_steps.py -k 'one_that_waits'",
+        "training/test_steps.py -k 'every_step_is_read'",
     ),
     Mistake(
         "the cosine goes down twice as fast",
@@ -137,7 +138,14 @@ MISTAKES = (
         "the loss of an epoch is that of its last step",
         "progress.loss_sum + result.loss, progress.loss_steps + 1",
         "result.loss, progress.loss_steps + 1",
-        f"{STEP} training/test_loop.py -k 'loss or journal or count'",
+        PROGRESS,
+    ),
+    Mistake("a new epoch goes on with the last one's losses", "loss_sum=0.0, loss_steps=0)", "skipped=0)", PROGRESS),
+    Mistake(
+        "skips far apart end the training",
+        "loss_steps=loss_steps, skipped_in_row=0)",
+        "loss_steps=loss_steps)",
+        PROGRESS,
     ),
     Mistake(
         "gradients of processes are averaged",

@@ -5,7 +5,7 @@ import re
 from results.made_leakage import leakage_rows
 from results.made_rows import changed, rows
 from somamba.report.colours import again, page_palette
-from somamba.report.page.charts import COLOURS
+from somamba.report.page.charts import COLOURS, colour_class
 from somamba.report.page.document import part
 from somamba.report.report import build_report
 from somamba.report.sources import Sources, TrainedRun
@@ -40,6 +40,12 @@ def test_seeds_have_colours_of_their_own_and_an_unknown_seed_that_of_the_first()
 
 def test_a_colour_that_comes_again_is_marked():
     assert again([0, 1, 0, COLOURS, 2]) == [False, False, True, True, False]
+
+
+def test_the_colour_of_so_mamba_never_comes_again():
+    classes = [colour_class(number) for number in range(3 * COLOURS)]
+    assert classes.count("series-1") == 1
+    assert set(classes) == {f"series-{number}" for number in range(1, COLOURS + 1)}
 
 
 def test_every_colour_is_in_the_style_sheets_of_light_and_dark_and_no_two_are_alike():

@@ -1,6 +1,6 @@
 """The paper's names and order."""
 
-from somamba.report.names import METHODS, counted, dataset_name, distinct_names, method_name, method_place
+from somamba.report.names import METHODS, counted, dataset_name, distinct_names, method_name, method_place, run_name
 from somamba.results.setting import Subject
 
 
@@ -36,3 +36,9 @@ def test_a_detail_that_tells_nothing_apart_is_left_out():
 
 def test_one_is_not_several():
     assert [counted(number, "case") for number in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
+
+
+def test_a_run_is_named_by_its_method_and_two_of_one_name_by_their_parents_too():
+    assert run_name("so_mamba") == "SO-Mamba"
+    assert run_name("mine") == "mine"
+    assert run_name("long_sweep/so_mamba") == "SO-Mamba, long_sweep"

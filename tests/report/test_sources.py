@@ -5,7 +5,7 @@ import pytest
 from results.made_costs import cost_row
 from results.made_gallery import write_gallery
 from results.made_leakage import leakage_rows
-from results.made_rows import rows
+from results.made_rows import changed, rows
 from results.made_run import made_run, taken
 from results.made_sweep import sweep_row
 from somamba.errors import InputError
@@ -51,8 +51,17 @@ def test_the_folder_of_a_sweep_gives_its_summaries_once(tmp_path):
 def test_runs_of_one_name_are_told_apart(tmp_path):
     runs = [made_run(tmp_path / sweep / "unet") for sweep in ("a", "b")]
     assert [run.name for run in taken(*runs).runs] == ["a/unet", "b/unet"]
-    with pytest.raises(InputError, match="same run was given twice"):
+    (runs[0] / "best" / "config.yaml").unlink()
+    assert [run.model for run in taken(*runs).runs] == ["unet", "unet"], "one method, so one colour"
+    with pytest.raises(InputError, match=r"same run was given twice: .*/a/unet\."):
         taken(runs[0], runs[0])
+
+
+def test_scores_tell_the_method_and_the_seed_of_a_run_without_checkpoints(tmp_path):
+    run = made_run(tmp_path / "so_mamba_seed3", config="step: 3\n")
+    write_scores(run / "val.csv", [changed(row, seed=3) for row in rows("so_mamba", "acdc", 4)])
+    (found,) = taken(run).runs
+    assert (found.name, found.model, found.seed) == ("so_mamba_seed3", "so_mamba", 3)
 
 
 def test_what_is_not_known_is_refused_with_what_was_wanted(tmp_path):

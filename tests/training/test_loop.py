@@ -19,7 +19,7 @@ from somamba.data.slices import open_slices
 from somamba.errors import ConfigError, InputError, StorageError, TrainingError
 from somamba.evaluation.evaluate import evaluate, summary
 from somamba.inference.weights.checkpoint import load_weights, read_checkpoint, save_checkpoint, weights_digest
-from somamba.inference.weights.trained import open_model
+from somamba.inference.weights.trained import epochs_of, open_model
 from somamba.models.zoo import MODELS
 from somamba.results.journal import read_journal
 from somamba.training.loop import fit
@@ -276,6 +276,9 @@ def test_a_run_starts_from_the_weights_of_another_and_says_so(reference, data, t
     about = found.config["started_from"]
     assert (about["name"], about["step"]) == ("run/best", origin.config["step"])
     assert about["digest"] == weights_digest(origin.weights)
+    assert about["epochs"] == epochs_of(origin.config, source="") > 0
+    own = found.config["step"] / found.config["steps_per_epoch"]
+    assert epochs_of(found.config, source="") == about["epochs"] + own
     assert read_checkpoint(tmp_path / "run" / "best").config["started_from"] == about
 
 

@@ -128,6 +128,21 @@ def test_the_host_is_one_step_ahead_and_never_two(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("ahead")
+def test_a_checkpoint_is_asked_for_only_when_every_step_is_read(data, tmp_path, monkeypatch):
+    unread, take = [], steps.Steps.take
+
+    def watched(self, requests):
+        asked = take(self, requests)
+        if asked.save:
+            unread.append(self.reached.step - self.progress.step)
+        return asked
+
+    monkeypatch.setattr(steps.Steps, "take", watched)
+    run(tiny_recipe(data, epochs=3, validate_every=3.0, machine={"checkpoint_minutes": 1e-9}), tmp_path / "run")
+    assert set(unread) == {0}
+
+
+@pytest.mark.usefixtures("ahead")
 def test_a_step_that_was_left_out_leaves_the_average_alone():
     model = TinyNetwork()
     waiting, following = WeightAverage(model, 0.9), WeightAverage(model, 0.9)

@@ -56,8 +56,7 @@ class _Unit(torch.autograd.Function):
         dout = dout.contiguous()
         dcarrier, devidence, of_block = _block_backward(dout, features, kept, block)
         dfeatures, of_router = route_backward(dout, dcarrier, devidence, features, router)
-        gradients = zip((*of_router, *of_block), ctx.needs_input_grad[3:], strict=True)
-        return dfeatures, None, None, *(gradient if needed else None for gradient, needed in gradients)
+        return dfeatures, None, None, *of_router, *of_block  # autograd leaves out those of weights that are frozen
 
 
 def _forward(features: Tensor, router: RouteWeights, weights: StreamWeights) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -51,6 +51,12 @@ def method_name(method: str) -> str:
     return METHODS.get(method, method)
 
 
+def run_name(name: str) -> str:
+    """The name of a run by that of its folder; of ``parent/folder`` the parent stands behind it."""
+    parent, _, folder = name.rpartition("/")
+    return f"{method_name(folder)}, {parent}" if parent else method_name(folder)
+
+
 def dataset_name(dataset: str) -> str:
     """The paper's name of a dataset; one it does not have is shown as it is."""
     return DATASETS.get(dataset, dataset)

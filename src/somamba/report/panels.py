@@ -1,6 +1,6 @@
 """Reconstructions of one slice side by side: a picture with their errors, and a page to look at them closely."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,9 @@ import numpy as np
 from somamba.report.figures.canvas import LETTERS, new_figure, plain
 from somamba.report.figures.reconstructions import BOX_COLOUR, worst_box
 from somamba.report.page.document import document
-from somamba.report.page.markup import element, joined
+from somamba.report.page.markup import Content, element, joined
 from somamba.report.page.pixels import Numbers
+from somamba.report.page.records import with_mask
 from somamba.report.page.viewer import ViewerCase, ViewerImage, viewer
 from somamba.report.render.html import html
 from somamba.report.table import Column, Line, Table, TableBlock, number, text_cell
@@ -77,15 +78,31 @@ def _draw_samples(axis: Any, samples: Numbers) -> None:
     axis.set_title(f"what was measured: {np.mean(samples > 0):.0%}", color="white", fontsize=LETTERS)
 
 
-def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summary: str, note: str) -> str:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PageText:
+    """What a page of reconstructions says besides the images and their scores."""
+
+    title: str
+    summary: str
+    """A sentence below the title."""
+    mask: Numbers
+    """Truths, (y, x): what was measured."""
+    mask_kind: str
+    facts: Mapping[str, Content]
+    """What stands beside the mask: names with their values."""
+    next_steps: Mapping[str, str]
+    """Commands to go on with, by what they do."""
+    note: str
+    """The text at the end of the page."""
+
+
+def panels_page(reference: Numbers, panels: Sequence[Panel], text: PageText) -> str:
     """A page with the scores and a viewer: one file that needs no network.
 
     Args:
         reference: (y, x), the fully sampled image.
         panels: The reconstructions.
-        title: Title of the page.
-        summary: Sentence below the title.
-        note: Text at the end of the page.
+        text: What else it says.
     """
     columns = [Column(title="method"), Column(title="PSNR [dB]", first="descending")]
     columns += [Column(title="SSIM", first="descending"), Column(title="seconds")]
@@ -98,6 +115,11 @@ def panels_page(reference: Numbers, panels: Sequence[Panel], *, title: str, summ
         ViewerImage(label=panel.name, pixels=panel.image[None], psnr=[panel.psnr], ssim=[panel.ssim])
         for panel in panels
     ]
-    header = element("header", element("h1", title), element("p", summary, class_="lead"))
-    body = element("main", table, viewer([ViewerCase(name=title, images=images, reference=reference[None])]))
-    return document(title, joined([header, body, element("footer", note)], "\n"))
+    header = element("header", element("h1", text.title), element("p", text.summary, class_="lead"))
+    shown = viewer([ViewerCase(name=text.title, images=images, reference=reference[None])])
+    made = element("section", element("h2", "How it was made"), with_mask(text.mask, text.mask_kind, text.facts))
+    steps = [
+        joined([element("p", what), element("pre", one, class_="command")]) for what, one in text.next_steps.items()
+    ]
+    body = element("main", table, shown, made, element("section", element("h2", "What to do next"), *steps))
+    return document(text.title, joined([header, body, element("footer", text.note)], "\n"))

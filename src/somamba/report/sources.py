@@ -18,6 +18,7 @@ from somamba.results.journal import JOURNAL, Event, read_journal
 from somamba.results.leakage import LeakageRecord, read_leakage
 from somamba.results.record import holds
 from somamba.results.scores import ScoreRecord, read_scores
+from somamba.results.setting import Subject
 from somamba.results.sweep import SweepRecord, read_sweep
 
 LARGEST_PICTURE = 1 << 28
@@ -39,16 +40,19 @@ class TrainedRun:
     """Configuration of the best checkpoint, or of the last if nothing was validated yet; empty if there is none."""
     recipe: str
     """The recipe of that checkpoint as YAML."""
+    subject: Subject | None = None
+    """What val.csv of the run says was evaluated; None if there is none."""
 
     @property
     def model(self) -> str:
-        """Name of the network; if no checkpoint tells it, the name of the run, which a grid often calls the same."""
-        return str(self._recipe.get("model", self.name))
+        """Name of the network; if neither a checkpoint nor scores tell it, the name of the folder, often the same."""
+        told = self.name.rpartition("/")[2] if self.subject is None else self.subject.method
+        return str(self._recipe.get("model", told))
 
     @property
     def seed(self) -> int | None:
-        """Seed of the training; None if no checkpoint tells it."""
-        seed = self._recipe.get("seed")
+        """Seed of the training; None if neither a checkpoint nor scores tell it."""
+        seed = self._recipe.get("seed", None if self.subject is None else self.subject.seed)
         return seed if isinstance(seed, int) else None
 
     @property
@@ -92,9 +96,9 @@ def gather(paths: Sequence[Path]) -> Sources:
             pictures += _take_file(path, found)
     found.pictures = {name: _picture(path) for name, path in zip(_names(pictures, "picture"), pictures, strict=True)}
     for folder, name in zip(folders, run_names(folders), strict=True):
-        found.runs.append(_read_run(folder, name))
-        if (folder / "val.csv").is_file():
-            found.scores += read_scores(folder / "val.csv")
+        scores = read_scores(folder / "val.csv") if (folder / "val.csv").is_file() else []
+        found.runs.append(_read_run(folder, name, scores[0].subject if scores else None))
+        found.scores += scores
     found.runs.sort(key=lambda run: (method_place(run.model), run.name))
     return found
 
@@ -154,15 +158,15 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 
 def _names(paths: Sequence[Path], what: str) -> list[str]:
     whole = [path.resolve() for path in paths]
-    if len(set(whole)) != len(whole):
-        raise InputError(f"The same {what} was given twice; name it once.")
+    if twice := [path for place, path in enumerate(whole) if path in whole[:place]]:
+        raise InputError(f"The same {what} was given twice: {twice[0]}. Name it once.")
     names = [path.stem if path.is_file() else path.name for path in whole]
     return [
         f"{path.parent.name}/{name}" if names.count(name) > 1 else name for path, name in zip(whole, names, strict=True)
     ]
 
 
-def _read_run(folder: Path, name: str) -> TrainedRun:
+def _read_run(folder: Path, name: str, subject: Subject | None) -> TrainedRun:
     places = (current(folder / "best"), current(folder / "last"), folder)
     path = next((place / "config.yaml" for place in places if (place / "config.yaml").is_file()), None)
     config: Any = {}
@@ -174,4 +178,4 @@ def _read_run(folder: Path, name: str) -> TrainedRun:
         if not isinstance(config, dict):
             raise InputError(f"{path} is not the config of a checkpoint: it holds no names with values.")
     recipe = yaml.safe_dump(config["recipe"], sort_keys=False, allow_unicode=True) if "recipe" in config else ""
-    return TrainedRun(name=name, events=read_journal(folder / JOURNAL), config=config, recipe=recipe)
+    return TrainedRun(name=name, events=read_journal(folder / JOURNAL), config=config, recipe=recipe, subject=subject)

@@ -8,6 +8,7 @@ from somamba.errors import InputError, UsageError
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import DEFAULT, open_weights
 from somamba.raw.opening import open_raw_scan
+from somamba.report.page.pixels import picture_link
 
 pytest.importorskip("matplotlib")
 
@@ -35,6 +36,14 @@ def test_the_demo_prints_a_table_and_writes_a_picture_and_a_page(tmp_path, capsy
     assert all(name in text for name in ("Zero-Filling", "CG-SENSE", "SO-Mamba", "SO-Mamba, adapted"))
     assert str(tmp_path / "out" / "demo.html") in text
     assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "out" / "demo.html").read_text()
+    mask = Undersampling(acceleration=4).pattern((224, 224), coils=12)
+    assert picture_link(mask.pattern.expand(224, 224).numpy()) in page, "the mask"
+    bundled = open_weights()
+    assert "somamba demo --adapt 1<" in page
+    assert f"brain_raw: SO-Mamba, {bundled.parameters:,} parameters, SHA-256 {bundled.weights}" in page
+    for command in ("somamba inspect scan.h5", "somamba reconstruct scan.h5 -o", "somamba weights show brain_raw"):
+        assert command in page, "what to do next"
 
 
 def test_on_the_real_scan_the_network_beats_zero_filling_by_6_db_and_least_squares_in_ssim():

@@ -1,19 +1,23 @@
 """A model is opened from its folder alone, or by name where there is nothing to learn."""
 
+import hashlib
 import os
+import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from inference.checkpoints import save_tiny
 from somamba.errors import ConfigError, InputError
-from somamba.inference.weights.checkpoint import Checkpoint, read_checkpoint, save_checkpoint
+from somamba.inference.weights.checkpoint import Checkpoint, named_in_sums, read_checkpoint, save_checkpoint
 from somamba.inference.weights.trained import DEFAULT, bundled_weights, open_model, open_weights
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 
+PROJECT = Path(__file__).parents[3]
 NETWORK = replace(MODELS["so_mamba"].config, groups=1, units=1)
 CONFIG = {
     "recipe": {"model": "so_mamba", "network": to_plain(NETWORK), "data": {"dataset": "acdc"}, "seed": 7},
@@ -80,6 +84,18 @@ def test_a_training_of_unknown_length_has_no_number_of_epochs(folder, tmp_path):
         _ = trained.epochs
 
 
+def test_epochs_before_a_start_from_other_weights_count(folder, tmp_path):
+    weights = read_checkpoint(folder).weights
+    for before, wanted in ((8.5, 10.0), (None, 1.5)):
+        config = CONFIG | {"started_from": {"name": "x", "epochs": before}}
+        save_checkpoint(tmp_path / "x", Checkpoint(weights, config))
+        assert open_model(str(tmp_path / "x")).epochs == wanted
+    for wrong in ("many", -1, True, float("nan"), [1]):
+        save_checkpoint(tmp_path / "x", Checkpoint(weights, CONFIG | {"started_from": {"epochs": wrong}}))
+        with pytest.raises(InputError, match=r"started_from\.epochs must be"):
+            open_model(str(tmp_path / "x"))
+
+
 def test_sizes_are_compared_before_the_weights_are_read(folder, tmp_path):
     weights = {**read_checkpoint(folder).weights, "extra": torch.zeros(3)}
     save_checkpoint(tmp_path / "x", Checkpoint(weights, CONFIG))
@@ -137,10 +153,23 @@ def test_the_bundled_weights_are_small_sound_and_described():
     assert all(word in card for word in ("data", "protocol", "Limits", "Licence", trained.weights))
 
 
-def test_a_flipped_byte_in_the_bundled_weights_is_noticed(tmp_path):
+@pytest.mark.parametrize("name", ["model.safetensors", "config.yaml", "README.md"])
+def test_a_flipped_byte_in_the_bundled_weights_is_noticed(tmp_path, name):
     copy = shutil.copytree(bundled_weights()[DEFAULT], tmp_path / DEFAULT)
-    content = bytearray((copy / "model.safetensors").read_bytes())
+    content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
-    (copy / "model.safetensors").write_bytes(content)
-    with pytest.raises(InputError, match=r"model\.safetensors"):
+    (copy / name).write_bytes(content)
+    with pytest.raises(InputError, match=re.escape(name)):
         open_weights(DEFAULT, tmp_path)
+
+
+RELEASES = [*bundled_weights().values(), *(path.parent for path in sorted(PROJECT.glob("weights/*/SHA256SUMS")))]
+
+
+@pytest.mark.parametrize("folder", RELEASES, ids=lambda folder: folder.name)
+def test_released_weights_name_their_card_among_their_digests(folder):
+    """After a change of the card, `somamba.inference.weights.checkpoint.seal` names its new digest."""
+    named = named_in_sums((folder / "SHA256SUMS").read_bytes())
+    pictures = {path.name for path in folder.glob("*.png")}
+    assert named.keys() == {path.name for path in folder.iterdir()} - pictures - {"SHA256SUMS"}
+    assert named == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in named}

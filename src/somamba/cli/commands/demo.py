@@ -1,12 +1,15 @@
 """``somamba demo``: the bundled real scan, undersampled and reconstructed; a table, a picture, a page."""
 
 import logging
+import shlex
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 
+from somamba.cli.declared import WEIGHTS
 from somamba.cli.output import make_console
 from somamba.cli.parsers.demo import parser
 from somamba.durable import replace_file
@@ -22,7 +25,8 @@ from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.raw.opening import open_raw_scan
 from somamba.report.figures.canvas import save_figure
 from somamba.report.names import method_name
-from somamba.report.panels import Panel, panels_figure, panels_page
+from somamba.report.page.markup import Content, element
+from somamba.report.panels import PageText, Panel, panels_figure, panels_page
 from somamba.runtime.device import use_threads
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "brain_13coil.npz"
@@ -44,11 +48,11 @@ def main(arguments: list[str]) -> None:
         # How long it will take, and how far it is.
         logging.getLogger("somamba.inference.adaptation").setLevel(logging.INFO)
         attempts.append(attempt(methods[-1], undersampling, Adaptation(steps=options.adapt or None)))
-    summary = _summary(attempts[0], undersampling)
     console = make_console()
-    console.print(f"{summary}.", soft_wrap=True)
+    console.print(_summary(attempts[0], undersampling), soft_wrap=True)
     console.print(_table(attempts))
-    for path in _write(options.output, attempts, summary, undersampling):
+    text = _page_text(options, methods[-1], attempts[0], undersampling)
+    for path in _write(options.output, attempts, text):
         console.print(f"wrote {path.resolve()}", soft_wrap=True)
     if not installed("matplotlib"):
         console.print("demo.png was not drawn: it needs matplotlib. Try: pip install 'somamba[report]'", markup=False)
@@ -96,7 +100,7 @@ def _summary(attempt: Attempt, undersampling: Undersampling) -> str:
     mask = undersampling.pattern((rows, columns), coils=coils)
     return (
         f"A real scan, {coils} coils, {rows} x {columns}: {len(mask.lines or ())} of {columns} columns of k-space kept "
-        f"(x{mask.realised_acceleration:.1f}, {mask.calibration} calibration lines)"
+        f"(x{mask.realised_acceleration:.1f}, {mask.calibration} calibration lines)."
     )
 
 
@@ -109,7 +113,51 @@ def _table(attempts: list[Attempt]) -> Table:
     return table
 
 
-def _write(folder: Path, attempts: list[Attempt], summary: str, undersampling: Undersampling) -> list[Path]:
+def _page_text(options: Namespace, trained: Trained, first: Attempt, undersampling: Undersampling) -> PageText:
+    """What the page says of mask, command and weights, and what a reader may do next."""
+    full = first.recovered.prepared.full
+    size = int(full.shape[-2]), int(full.shape[-1])
+    mask = undersampling.pattern(size, coils=len(full))
+    weights = str(options.weights)
+    network = f"{method_name(trained.name)}, {trained.parameters:,} parameters"
+    facts: dict[str, Content] = {
+        "command": element("code", shlex.join(["somamba", *_words(options)])),
+        "weights": f"{weights}: {network}, SHA-256 {trained.weights}" if trained.weights else network,
+        "mask": f"{mask.kind}, the same columns of every row",
+        "acceleration": f"nominal x{mask.acceleration:g}, realised x{mask.realised_acceleration:.2f}",
+        "mask digest": element("code", mask.digest),
+    }
+    own = ["somamba", "reconstruct", "scan.h5", "-o", "image.nii.gz"]
+    steps = {
+        "What a scan of your own is, and how it is understood:": "somamba inspect scan.h5",
+        "Reconstruct it with these weights:": shlex.join(
+            [*own, *(["--weights", weights] if weights != WEIGHTS else [])]
+        ),
+        "The card of the weights, with data, results and limits:": shlex.join(["somamba", "weights", "show", weights]),
+    }
+    if not trained.parameters:
+        del steps["The card of the weights, with data, results and limits:"]
+    return PageText(
+        title="somamba: a real scan",
+        summary=_summary(first, undersampling),
+        mask=mask.pattern.expand(size).numpy(),
+        mask_kind=mask.kind,
+        facts=facts,
+        next_steps=steps,
+        note=ORIGIN,
+    )
+
+
+def _words(options: Namespace) -> list[str]:
+    """What to type to make the page again; folders of this machine are left out."""
+    usual = parser().parse_args([])
+    words = ["demo"]
+    words += [] if options.acceleration == usual.acceleration else ["--acceleration", f"{options.acceleration:g}"]
+    words += [] if options.weights == usual.weights else ["--weights", options.weights]
+    return words + ([] if options.adapt == usual.adapt else ["--adapt", str(options.adapt)])
+
+
+def _write(folder: Path, attempts: list[Attempt], text: PageText) -> list[Path]:
     """Write the page, and the picture if matplotlib is installed."""
     panels = [
         Panel(
@@ -123,12 +171,10 @@ def _write(folder: Path, attempts: list[Attempt], summary: str, undersampling: U
     ]
     reference = attempts[-1].recovered.whole()
     picture, page = folder / "demo.png", folder / "demo.html"
-    text = panels_page(reference, panels, title="somamba: a real scan", summary=f"{summary}.", note=ORIGIN)
-    replace_file(page, text.encode())
+    replace_file(page, panels_page(reference, panels, text).encode())
     if not installed("matplotlib"):
         return [page]
     full = attempts[-1].recovered.prepared.full
-    mask = undersampling.pattern((full.shape[1], full.shape[2]), coils=len(full)).pattern
-    samples = (root_sum_of_squares(full[None])[0, 0] * mask).numpy()
+    samples = root_sum_of_squares(full[None])[0, 0].numpy() * text.mask
     save_figure(panels_figure(reference, panels, samples=samples), picture)
     return [picture, page]

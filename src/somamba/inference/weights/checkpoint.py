@@ -224,6 +224,10 @@ def _check_entries(config: Mapping[str, Any], source: Path) -> None:
     ):
         if value is not None and (type(value) is not int or not least <= value < 2**63):
             wrong.append(f"{name} must be a whole number of at least {least}")
+    started = config.get("started_from")
+    epochs = started.get("epochs") if isinstance(started, Mapping) else None
+    if epochs is not None and not (type(epochs) in (int, float) and 0 <= epochs < 2**63):
+        wrong.append("started_from.epochs must be a number of at least 0")
     if wrong:
         raise InputError(f"{source}: {wrong[0]}, so it was not written by a training of somamba.")
 

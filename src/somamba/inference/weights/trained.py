@@ -83,11 +83,14 @@ class Trained:
 
 
 def epochs_of(config: Mapping[str, Any], *, source: str) -> float:
-    """The number of passes over the training data that config.yaml of a checkpoint records."""
+    """The number of passes over training data that config.yaml of a checkpoint records.
+
+    Those of the weights that the training started from count too; before these were recorded, they are not known.
+    """
     step, steps_per_epoch = config.get("step"), config.get("steps_per_epoch")
     if step is None or steps_per_epoch is None:
         raise InputError(f"{source}: config.yaml must say how long the training was, in step and steps_per_epoch.")
-    return float(step / steps_per_epoch)
+    return float(step / steps_per_epoch) + float((config.get("started_from") or {}).get("epochs") or 0.0)
 
 
 def _build(entry: Entry, network: Any, declared: Mapping[str, DeclaredTensor], *, source: str) -> Reconstructor:

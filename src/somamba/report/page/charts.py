@@ -16,7 +16,7 @@ COLOURS = 14
 """Number of colours of the style sheet, the classes ``series-1`` to ``series-14``."""
 MOST_IN_LEGEND = 4
 """Lines of a chart with a legend; of more than these each has its name at its end."""
-LABEL_WIDTH, LABEL_HEIGHT, LABEL_LETTERS = 172, 13, 27
+LABEL_WIDTH, LABEL_HEIGHT, LABEL_LETTERS = 172, 13, 23
 """Width and height of the name at the end of a line, and its longest text."""
 
 Number = int | float
@@ -196,8 +196,8 @@ def _labels(ends: Sequence[tuple[Series, Number, Number]], bottom: Number) -> li
 
 
 def colour_class(number: int) -> str:
-    """The class of a colour in the style sheet."""
-    return f"series-{number % COLOURS + 1}"
+    """The class of a colour in the style sheet; beyond the last they come again, but for the first, SO-Mamba's own."""
+    return f"series-{number + 1 if number < COLOURS else (number - COLOURS) % (COLOURS - 1) + 2}"
 
 
 def _grid(across: _Axis, up: _Axis) -> Html:

@@ -12,7 +12,7 @@ from somamba.report.learning import (
     running_mean,
     validations,
 )
-from somamba.report.names import method_name
+from somamba.report.names import run_name
 from somamba.report.page.charts import Series, line_chart
 from somamba.report.page.markup import Html, element
 from somamba.report.sources import TrainedRun
@@ -47,7 +47,7 @@ def thinned(points: Sequence[Point]) -> list[Point]:
 
 
 def _series(run: TrainedRun, colour: int, dashed: bool, points: Sequence[Point], *, dots: bool = False) -> Series:
-    return Series(name=method_name(run.name), points=points, colour=colour, dashed=dashed, dots=dots)
+    return Series(name=run_name(run.name), points=points, colour=colour, dashed=dashed, dots=dots)
 
 
 def _about(series: Sequence[Series], what: str, x: str) -> str:

@@ -7,9 +7,9 @@ import yaml  # type: ignore[import-untyped]
 
 from somamba.data.terms import TERMS
 from somamba.report.learning import span
-from somamba.report.names import DATASETS, method_name, place
+from somamba.report.names import DATASETS, method_name, place, run_name
 from somamba.report.page.markup import Content, Html, element, joined
-from somamba.report.page.pixels import picture_link
+from somamba.report.page.records import record, with_mask
 from somamba.report.runs import ComparableRuns
 from somamba.report.sources import Sources, TrainedRun
 from somamba.results.gallery import KeptCase, MethodFacts
@@ -27,7 +27,7 @@ def provenance_section(sources: Sources, found: Sequence[ComparableRuns], *, mad
     parts: list[Html | None] = [*_measurements(sources.cases), *_unseen_measurements(found, sources.cases)]
     parts += [_training(run) for run in sources.runs]
     parts += [_commands(found, sources), _terms(found, sources)]
-    parts.append(joined([element("h3", "This page"), _record(made_by)]))
+    parts.append(joined([element("h3", "This page"), record(made_by)]))
     return joined(parts)
 
 
@@ -42,10 +42,8 @@ def _measurements(cases: Iterable[KeptCase]) -> list[Html]:
     parts = []
     for group in groups.values():
         facts, mask = group[0].facts, group[0].measurement().mask
-        about = f"Sampling mask, {facts.setting.mask}: white was measured"
-        picture = element("img", src=picture_link(mask[0]), alt=about, title=about, class_="mask")
         prints = [joined([one.facts.case, " ", element("code", one.facts.data_fingerprint)]) for one in group]
-        record = _record(
+        told = (
             _mask_record(facts.setting, facts.sampled, facts.sampled.mask_digest)
             | {"data fingerprints": joined(prints, ", "), "kept by": _code(f"somamba {facts.version}, {facts.commit}")}
             | (
@@ -55,7 +53,7 @@ def _measurements(cases: Iterable[KeptCase]) -> list[Html]:
             )
         )
         title = f"Measurement: {place(facts.setting)}"
-        parts.append(joined([element("h3", title), element("div", picture, record, class_="with-picture")]))
+        parts.append(joined([element("h3", title), with_mask(mask[0], facts.setting.mask, told)]))
     return parts
 
 
@@ -70,8 +68,8 @@ def _unseen_measurements(found: Iterable[ComparableRuns], cases: Sequence[KeptCa
             continue
         seen.update(digests)
         digest = digests[0] if len(digests) == 1 else f"{digests[0]} and {len(digests) - 1} more, one for each case"
-        record = _mask_record(first.setting, first.sampled, digest)
-        parts.append(joined([element("h3", f"Measurement: {runs.title}"), _record(record)]))
+        told = _mask_record(first.setting, first.sampled, digest)
+        parts.append(joined([element("h3", f"Measurement: {runs.title}"), record(told)]))
     return parts
 
 
@@ -97,7 +95,7 @@ def _training(run: TrainedRun) -> Html:
         "data": ", ".join(data),
         "mask digest": _code(str(digest)) if (digest := _mapping(config, "mask").get("digest")) else "",
     }
-    return joined([element("h3", f"Training: {method_name(run.name)}"), _record(facts), _folded("Recipe", run.recipe)])
+    return joined([element("h3", f"Training: {run_name(run.name)}"), record(facts), _folded("Recipe", run.recipe)])
 
 
 _COUNTS = {"training_cases": "cases", "training_slices": "slices", "steps_per_epoch": "steps an epoch", "step": "steps"}
@@ -132,13 +130,7 @@ def _terms(found: Iterable[ComparableRuns], sources: Sources) -> Html | None:
     lines: dict[str, Content] = {
         DATASETS[name]: f"{TERMS[name].citation}. Licence: {TERMS[name].licence}." for name in known
     }
-    return joined([element("h3", "Data"), _record(lines)])
-
-
-def _record(facts: Mapping[str, Content]) -> Html:
-    """Names with their values; empty values are left out."""
-    pairs = [joined([element("dt", name), element("dd", value)]) for name, value in facts.items() if value]
-    return element("dl", *pairs, class_="record")
+    return joined([element("h3", "Data"), record(lines)])
 
 
 def _folded(title: str, text: str) -> Html | None:

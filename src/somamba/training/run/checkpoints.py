@@ -24,6 +24,7 @@ from somamba.inference.weights.checkpoint import (
     save_checkpoint,
     weights_digest,
 )
+from somamba.inference.weights.trained import epochs_of
 from somamba.models.layers.sampling import neutral_names
 from somamba.training.average import PREFIX, WeightAverage
 from somamba.training.progress import Progress
@@ -173,6 +174,7 @@ def start_from(folder: Path, model: nn.Module) -> dict[str, Any]:
         "name": "/".join(folder.resolve().parts[-2:]),
         "digest": weights_digest(found.weights),
         "step": found.config.get("step"),
+        "epochs": epochs_of(found.config, source=str(folder)) if "steps_per_epoch" in found.config else None,
         "data": found.config.get("data"),
     }
     return {"started_from": origin}
