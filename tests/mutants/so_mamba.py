@@ -4,18 +4,35 @@ from mutants.mistake import Mistake
 
 GROUP = "models/so_mamba/test_model.py -k 'paper_says or proximal_step'"
 MIXER = "models/so_mamba/test_mixer.py"
+SAMPLING = "models/layers/test_sampling.py"
 
 MISTAKES = (
+    Mistake("weights of samples are taken twice", "[..., 0] / 2)", "[..., 0])", SAMPLING),
+    Mistake(
+        "the compiled loop forgets the weights", "root.detach().square() * mask", "mask", f"{SAMPLING} -k compiled"
+    ),
+    Mistake(
+        "a correction of the maps changes the image too",
+        "change = change - maps * (maps.conj() * change).sum(dim=1, keepdim=True)\n",
+        "",
+        SAMPLING,
+    ),
+    Mistake(
+        "every layer may be missing in old weights",
+        "may_lack=neutral_names(model)",
+        "may_lack=model.state_dict()",
+        "training/run/test_checkpoints.py",
+    ),
     Mistake(
         "the update of a group is halved",
-        "self.consistency(x + to_complex(update), y, A)",
-        "self.consistency(x + 0.5 * to_complex(update), y, A)",
+        "x = x + to_complex(update)\n        if",
+        "x = x + 0.5 * to_complex(update)\n        if",
         GROUP,
     ),
     Mistake(
         "the image is left out of z = x + R(x)",
-        "self.consistency(x + to_complex(update), y, A)",
-        "self.consistency(to_complex(update), y, A)",
+        "x = x + to_complex(update)\n        if",
+        "x = to_complex(update)\n        if",
         GROUP,
     ),
     Mistake(
@@ -26,8 +43,8 @@ MISTAKES = (
     ),
     Mistake(
         "a group ends without data consistency",
-        "return self.consistency(x + to_complex(update), y, A), features",
-        "return x + to_complex(update), features",
+        "return self.consistency(x, y, A), features",
+        "return x, features",
         GROUP,
     ),
     Mistake(
