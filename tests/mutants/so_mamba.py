@@ -12,12 +12,6 @@ MISTAKES = (
         "the compiled loop forgets the weights", "root.detach().square() * mask", "mask", f"{SAMPLING} -k compiled"
     ),
     Mistake(
-        "a correction of the maps changes the image too",
-        "change = change - maps * (maps.conj() * change).sum(dim=1, keepdim=True)\n",
-        "",
-        SAMPLING,
-    ),
-    Mistake(
         "every layer may be missing in old weights",
         "may_lack=neutral_names(model)",
         "may_lack=model.state_dict()",
@@ -25,14 +19,14 @@ MISTAKES = (
     ),
     Mistake(
         "the update of a group is halved",
-        "x = x + to_complex(update)\n        if",
-        "x = x + 0.5 * to_complex(update)\n        if",
+        "self.consistency(x + to_complex(update), y, A)",
+        "self.consistency(x + 0.5 * to_complex(update), y, A)",
         GROUP,
     ),
     Mistake(
         "the image is left out of z = x + R(x)",
-        "x = x + to_complex(update)\n        if",
-        "x = to_complex(update)\n        if",
+        "self.consistency(x + to_complex(update), y, A)",
+        "self.consistency(to_complex(update), y, A)",
         GROUP,
     ),
     Mistake(
@@ -43,8 +37,8 @@ MISTAKES = (
     ),
     Mistake(
         "a group ends without data consistency",
-        "return self.consistency(x, y, A), features",
-        "return x, features",
+        "return self.consistency(x + to_complex(update), y, A), features",
+        "return x + to_complex(update), features",
         GROUP,
     ),
     Mistake(

@@ -146,7 +146,6 @@ SWITCHES = {
     "inverted bottleneck": {"outlet_ratio": 2},
     "soft consistency": {"consistency": "soft"},
     "proximal consistency": {"consistency": "proximal"},
-    "acceleration": {"acceleration_aware": True},
     "weighted samples": {"consistency": "proximal", "weighted_samples": True},
     "residency by a 1x1": {"routes": Routes(residency="full"), "residency_mix": "concat"},
     "residency by channel": {"routes": Routes(residency="learned_channel")},

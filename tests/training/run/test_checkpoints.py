@@ -55,7 +55,8 @@ def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
 
 
 def test_a_run_may_start_from_weights_that_lack_a_layer_which_changes_nothing_yet(tmp_path):
-    old, new = SOMamba(small_network()), SOMamba(replace(small_network(), acceleration_aware=True))
+    config = replace(small_network(), consistency="proximal")
+    old, new = SOMamba(config), SOMamba(replace(config, weighted_samples=True))
     save_checkpoint(tmp_path / "old", Checkpoint(old.state_dict(), {}))
     before = {name: value.clone() for name, value in new.state_dict().items()}
     start_from(tmp_path / "old", new)

@@ -156,14 +156,9 @@ class SOMambaConfig:
     a step is solved, see `ProximalConsistency`."""
     cg_tolerance: float = 1e-6
     """The iterations stop earlier at this residual, relative to the first."""
-    acceleration_aware: bool = False
-    """Scale and shift the features of each group by learned functions of the acceleration, at first by nothing."""
     weighted_samples: bool = False
     """Weigh the samples in data consistency by a learned function of their distance from the centre, their density and
     the acceleration, at first alike; needs ``consistency: proximal``."""
-    refined_maps: bool = False
-    """Correct the coil maps before the data consistency of each group by a few learned convolutions, at first by
-    nothing; likewise."""
     recompute: bool = False
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
@@ -188,11 +183,10 @@ class SOMambaConfig:
                 f"residency_mix=concat is for routes.residency=full; a gate ({self.routes.residency}) weighs the G of "
                 "the sum. Choose residency_mix=sum."
             )
-        for name in ("weighted_samples", "refined_maps"):
-            if getattr(self, name) and self.consistency != "proximal":
-                raise ConfigError(
-                    f"{name} changes a proximal step; it needs consistency=proximal, not {self.consistency}."
-                )
+        if self.weighted_samples and self.consistency != "proximal":
+            raise ConfigError(
+                f"weighted_samples changes a proximal step; choose consistency=proximal, not {self.consistency}."
+            )
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
-from somamba.models.layers.sampling import AccelerationModulation, MapRefinement, SampleWeights
+from somamba.models.layers.sampling import SampleWeights
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.streaming import compiled_end
 from somamba.models.so_mamba.unit import Unit
@@ -74,8 +74,6 @@ class Group(nn.Module):
         self.consistency = make_consistency(
             config.consistency, iterations=config.cg_iterations, tolerance=config.cg_tolerance
         )
-        self.modulate = AccelerationModulation(config.channels) if config.acceleration_aware else None
-        self.refine_maps = MapRefinement() if config.refined_maps else None
         self.weigh = SampleWeights() if config.weighted_samples else None
         self.recompute = config.recompute
 
@@ -91,19 +89,14 @@ class Group(nn.Module):
         height, width = x.shape[-2:]
         spare = (0, -width % self.embed.patch, 0, -height % self.embed.patch)
         features = self.embed(F.pad(to_channels(x), spare, mode="replicate"))
-        if self.modulate is not None:
-            features = self.modulate(features, A)
         if carried is not None:
             features = features + carried
         for unit in self.units:
             features = checkpoint(unit, features, use_reentrant=False) if self._recomputes() else unit(features)
         update = self.decode(features)[..., :height, :width]
-        x = x + to_complex(update)
-        if self.refine_maps is not None:
-            A = self.refine_maps(x, y, A)
         if self.weigh is not None:
             y, A = self.weigh(y, A)
-        return self.consistency(x, y, A), features
+        return self.consistency(x + to_complex(update), y, A), features
 
     def _recomputes(self) -> bool:
         return self.recompute and self.training

@@ -68,9 +68,7 @@ COMPILED: dict[str, Callable[[Any], bool]] = {
     "consistency": _any,
     "cg_iterations": _any,
     "cg_tolerance": _any,
-    "acceleration_aware": _any,
     "weighted_samples": _any,
-    "refined_maps": _any,
     "recompute": _any,
 }
 """Every field of the config with the values that the compiled unit knows. A field that is not named runs as layers."""
