@@ -108,12 +108,16 @@ def test_l1_ssim_adds_a_tenth_of_what_similarity_lacks():
     assert l1_ssim(0 * flat, 0 * flat).item() == 0
 
 
-def test_the_similarity_of_training_is_that_of_validation():
+@pytest.mark.parametrize("contrast", [1.0, 0.1])
+def test_the_similarity_of_training_is_that_of_validation(contrast):
+    """Also at low contrast, where the constants of SSIM count as much as the spread of the pixels."""
     draw = torch.Generator().manual_seed(3)
-    target = torch.rand(2, 1, 21, 30, generator=draw) * torch.tensor([1.0, 7.0]).reshape(2, 1, 1, 1)
-    image = target + 0.3 * torch.rand(target.shape, generator=draw)
+    flat = torch.tensor([1.0, 7.0], dtype=torch.float64).reshape(2, 1, 1, 1)
+    first, second = (torch.rand(2, 1, 21, 30, generator=draw, dtype=torch.float64) for _ in range(2))
+    target = flat * (1 + contrast * (first - 1))
+    image = target + 0.3 * contrast * flat * second
     wanted = np.mean([ssim(image[k, 0], target[k, 0]) for k in range(2)])
-    assert structural_similarity(image, target).item() == pytest.approx(wanted, abs=1e-5)
+    assert structural_similarity(image, target).item() == pytest.approx(wanted, abs=1e-9)
 
 
 def test_slices_smaller_than_its_window_are_refused():
