@@ -41,7 +41,7 @@ NETWORKS = {
         "mixer.tie_interfaces": False, "mixer.backend": "auto",
         "outlet_ratio": 0, "output_projection": "merged", "residency_mix": "sum", "scan_orders": ["rows"],
         "carry_features": False, "consistency": "auto", "cg_iterations": 100, "cg_tolerance": 1e-6,
-        "recompute": False,
+        "weighted_samples": False, "recompute": False,
     },
     "unet": {"channels": 32, "pools": 4, "dropout": 0.0, "residual": False, "coils": 1, "mode": "as_published"},
     "ista_net": {"phases": 9, "features": 32, "step": "gradient", "coils": 1},

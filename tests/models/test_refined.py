@@ -155,6 +155,7 @@ def test_more_sets_of_lines_make_the_choice_and_each_looks_at_rows_of_its_own():
 
     Refined(Watched(), RefinementConfig(sets=2, search_rows=16, search_coils=8)).strengths(y, A)
     shape, masks, maps = seen[0]
-    assert shape == (2, 8, 16, 64)
+    assert shape == (4 * 2, 8, 16, 64)  # four phases, each of the two sets of lines
+    assert seen[1][0] == (2, 8, 16, 64)
     assert not torch.equal(masks[0], masks[1])
     assert not torch.equal(maps[0], maps[1])

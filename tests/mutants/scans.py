@@ -114,14 +114,14 @@ MISTAKES = (
     Mistake("the network's image is not turned back", "return image / turn", "return image", "models/test_refined.py"),
     Mistake(
         "the slightest gain changes the strengths",
-        "residuals[0] * (1 - self.config.margin)",
-        "residuals[0]",
+        "best, least, goal = first, residual, residual * (1 - self.config.margin)",
+        "best, least, goal = first, residual, residual",
         "models/test_refined.py",
     ),
     Mistake(
         "the usual strengths are never left",
-        "best = self._clearly_better([best, *others])",
-        "self._clearly_better([best, *others])",
+        "best = Strengths(*(torch.where(better, new, old)",
+        "Strengths(*(torch.where(better, new, old)",
         "models/test_refined.py",
     ),
     Mistake(

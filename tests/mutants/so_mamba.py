@@ -4,8 +4,19 @@ from mutants.mistake import Mistake
 
 GROUP = "models/so_mamba/test_model.py -k 'paper_says or proximal_step'"
 MIXER = "models/so_mamba/test_mixer.py"
+SAMPLING = "models/layers/test_sampling.py"
 
 MISTAKES = (
+    Mistake("weights of samples are taken twice", "[..., 0] / 2)", "[..., 0])", SAMPLING),
+    Mistake(
+        "the compiled loop forgets the weights", "root.detach().square() * mask", "mask", f"{SAMPLING} -k compiled"
+    ),
+    Mistake(
+        "every layer may be missing in old weights",
+        "may_lack=neutral_names(model)",
+        "may_lack=model.state_dict()",
+        "training/run/test_checkpoints.py",
+    ),
     Mistake(
         "the update of a group is halved",
         "self.consistency(x + to_complex(update), y, A)",

@@ -17,10 +17,11 @@ MISTAKES = (
     ),
     Mistake(
         "squares behind the name l1",
-        '{"l1": F.l1_loss, "l2": F.mse_loss}',
-        '{"l1": F.mse_loss, "l2": F.mse_loss}',
+        '{"l1": F.l1_loss, "l2": F.mse_loss,',
+        '{"l1": F.mse_loss, "l2": F.mse_loss,',
         STEP,
     ),
+    Mistake("SSIM lacks the sample covariance", "sample = WINDOW**2 / (WINDOW**2 - 1)", "sample = 1", STEP),
     Mistake(
         "the loss sees the real part",
         "LOSSES[recipe.loss](root_sum_of_squares(image), batch.target)",

@@ -8,6 +8,8 @@ import torch
 from torch import nn
 
 from somamba.data.batch import Batch
+from somamba.errors import InputError
+from somamba.evaluation.metrics import ssim
 from somamba.models.base import Reconstructor
 from somamba.models.so_mamba.model import SOMamba
 from somamba.models.zoo import MODELS
@@ -15,7 +17,7 @@ from somamba.physics.encoding import encoding
 from somamba.runtime.processes import World
 from somamba.training.recipe import Optimiser, Recipe
 from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors
-from somamba.training.step import Requests, batch_loss, make_optimiser, take_step
+from somamba.training.step import Requests, batch_loss, l1_ssim, make_optimiser, structural_similarity, take_step
 from training.tiny import TinyNetwork, small_network
 
 
@@ -95,6 +97,32 @@ def recipe(loss="l1", **optimiser):
 def test_the_loss_is_that_of_the_magnitudes_over_all_coils(loss, wanted):
     images, batch = two_coils([3.0, 9.0])
     assert batch_loss(Fixed(images), batch, recipe(loss)).item() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_l1_ssim_adds_a_tenth_of_what_similarity_lacks():
+    """Flat images have no structure: 5 against 3 differ in luminance alone, 2 * 15 over 25 + 9 but for 0.0009."""
+    lacking = 1 - (2 * 15 + 0.0009) / (25 + 9 + 0.0009)
+    flat = torch.ones(1, 1, 9, 8)
+    assert l1_ssim(5 * flat, 3 * flat).item() == pytest.approx(2 + 0.1 * lacking, rel=1e-6)
+    assert l1_ssim(3 * flat, 3 * flat).item() == pytest.approx(0, abs=1e-6)
+    assert l1_ssim(0 * flat, 0 * flat).item() == 0
+
+
+@pytest.mark.parametrize("contrast", [1.0, 0.1])
+def test_the_similarity_of_training_is_that_of_validation(contrast):
+    """Also at low contrast, where the constants of SSIM count as much as the spread of the pixels."""
+    draw = torch.Generator().manual_seed(3)
+    flat = torch.tensor([1.0, 7.0], dtype=torch.float64).reshape(2, 1, 1, 1)
+    first, second = (torch.rand(2, 1, 21, 30, generator=draw, dtype=torch.float64) for _ in range(2))
+    target = flat * (1 + contrast * (first - 1))
+    image = target + 0.3 * contrast * flat * second
+    wanted = np.mean([ssim(image[k, 0], target[k, 0]) for k in range(2)])
+    assert structural_similarity(image, target).item() == pytest.approx(wanted, abs=1e-9)
+
+
+def test_slices_smaller_than_its_window_are_refused():
+    with pytest.raises(InputError, match="SSIM needs 7 x 7 pixels"):
+        l1_ssim(torch.ones(1, 1, 6, 9), torch.ones(1, 1, 6, 9))
 
 
 @pytest.mark.parametrize("bf16", [True, False])

@@ -10,7 +10,7 @@ import cmath
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -128,14 +128,17 @@ class Refined(Reconstructor):
         """
         n_turns, n_sets = self.config.turns, len(parts.y) // n_slices
 
-        def tried(turn: Tensor) -> tuple[Tensor, Images, Tensor]:
-            image = self._turned(parts.y, parts.A, turn.repeat(n_sets, 1, 1, 1))
-            return turn, image, _mean(parts.residual(image), n_slices)
+        def tried(turns: Sequence[Tensor]) -> list[tuple[Tensor, Images, Tensor]]:
+            """Each phase with its image and its residual. All are one batch."""
+            many = joined([parts] * len(turns))
+            images = self._turned(many.y, many.A, torch.cat([turn.repeat(n_sets, 1, 1, 1) for turn in turns]))
+            residuals = [_mean(one, n_slices) for one in many.residual(images).chunk(len(turns))]
+            return list(zip(turns, images.chunk(len(turns)), residuals, strict=True))
 
         steps = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
-        found = [tried(torch.full_like(parts.y[:n_slices, :1, :1, :1], step)) for step in steps]
+        found = tried([torch.full_like(parts.y[:n_slices, :1, :1, :1], step) for step in steps])
         wave = torch.stack([turn * residual for turn, _, residual in found]).mean(dim=0)
-        found.append(tried(torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())))
+        found += tried([torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())])
         best, image, least = found[0]
         least = least * (1 - self.config.least_gain)
         for turn, other, residual in found[1:]:
@@ -185,21 +188,26 @@ class _Search:
         config = self.config
         weight, sparsity = (torch.full_like(self.turn.real, usual) for usual in (config.weight, config.sparsity))
         best = Strengths(self.turn, weight, sparsity)
-        for name in ("sparsity", "weight"):
-            numbers = config.sparsities if name == "sparsity" else config.weights
-            others = [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
-            best = self._clearly_better([best, *others])
-        return best
+        usual, *residuals = self._residuals([best, *self._others(best, "sparsity")])
+        best, least = self._clearly_better(best, usual, self._others(best, "sparsity"), residuals)
+        others = self._others(best, "weight")
+        return self._clearly_better(best, least, others, self._residuals(others))[0]
 
-    def _clearly_better(self, candidates: Sequence[Strengths]) -> Strengths:
-        """The best of some strengths if it beats the first by the margin, else the first."""
-        residuals = self._residuals(candidates)
-        best, least = candidates[0], residuals[0] * (1 - self.config.margin)
-        for other, residual in zip(candidates[1:], residuals[1:], strict=True):
-            better = residual < least
+    def _others(self, best: Strengths, name: Literal["weight", "sparsity"]) -> list[Strengths]:
+        """The other candidates for one of the strengths."""
+        numbers = self.config.weights if name == "weight" else self.config.sparsities
+        return [best._replace(**{name: torch.full_like(best.weight, number)}) for number in numbers]
+
+    def _clearly_better(
+        self, first: Strengths, residual: Tensor, others: Sequence[Strengths], residuals: Sequence[Tensor]
+    ) -> tuple[Strengths, Tensor]:
+        """The best of some strengths if it beats the first by the margin, else the first; and its residual."""
+        best, least, goal = first, residual, residual * (1 - self.config.margin)
+        for other, found in zip(others, residuals, strict=True):
+            better = found < torch.minimum(least, goal)
             best = Strengths(*(torch.where(better, new, old) for new, old in zip(other, best, strict=True)))
-            least = torch.where(better, residual, least)
-        return best
+            least = torch.where(better, found, least)
+        return best, least
 
     def _residuals(self, candidates: Sequence[Strengths]) -> list[Tensor]:
         """The residual of the held-out samples with each of the candidates, (batch, 1, 1, 1). All are one batch."""

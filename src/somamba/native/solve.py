@@ -13,13 +13,14 @@ from somamba.native.structures import Solve, Transform, pointer
 
 
 class LineSolver:
-    """Solves ``(S^H F^H M F S + s) d = r`` for maps S and a mask M of whole columns."""
+    """Solves ``(S^H F^H M F S + s) d = r`` for maps S and a mask M of whole columns, or weights of them."""
 
     def __init__(self, mask: Tensor, maps: Tensor) -> None:
         """Bring the maps into the order of the kernel: sixteen image rows side by side.
 
         Args:
-            mask: Boolean (batch or 1, 1, 1, x), centred like k-space, for a width of which `radices` knows the factors.
+            mask: Boolean, or weights, (batch or 1, 1, 1, x), centred like k-space, for a width of which `radices` knows
+                the factors.
             maps: Sensitivities (batch or 1, coils, y, x), complex64 and on the CPU.
         """
         _, coils, height, width = maps.shape

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from somamba.native.library import traced, why_not
 from somamba.native.solve import LineSolver, radices
-from somamba.physics.encoding import Coils, Fourier, Sampling, coil_maps
+from somamba.physics.encoding import Coils, Fourier, Sampling, Weighting, coil_maps
 from somamba.physics.operator import LinearOperator
 from somamba.runtime.device import runs_ahead
 from somamba.shapes import Images, KSpace
@@ -40,11 +41,11 @@ class NormalEquations:
     def right(self, x: Images, y: KSpace) -> Images:
         """``A^H (y - A x)``, which gradients pass through.
 
-        As written it is exactly zero for a consistent image. If the image wants a gradient and the kernels can run, it
-        is ``A^H y - A^H A x``, and the kernels apply ``A^H A`` on both ways.
+        As written it is exactly zero for a consistent image. If only the image wants a gradient and the kernels can
+        run, it is ``A^H y - A^H A x``, and the kernels apply ``A^H A`` on both ways.
         """
         maps = coil_maps(self.A)
-        if x.requires_grad and torch.is_grad_enabled() and maps is not None and not maps.requires_grad:
+        if x.requires_grad and torch.is_grad_enabled() and maps is not None and not learns(self.A):
             self._compiled = _line_solver(self.A, x)
             if self._compiled is not None:
                 return _measured(self.A, y, maps) - _Gram.apply(x, self._compiled)  # type: ignore[no-untyped-call]
@@ -66,6 +67,12 @@ class NormalEquations:
         if taken == iterations:
             logger.info("conjugate gradients stopped after %d iterations, before the tolerance %g", taken, tolerance)
         return solution * scale
+
+
+def learns(A: LinearOperator) -> bool:
+    """Whether a gradient may be wanted for a tensor in ``A``; what is not a tensor may hold some."""
+    held = [getattr(factor, field.name) for factor in A.factors for field in fields(factor)]
+    return any(not isinstance(part, Tensor) or part.requires_grad for part in held)
 
 
 _MEASURED: "WeakKeyDictionary[LinearOperator, tuple[Tensor, tuple[int, int], Images]]" = WeakKeyDictionary()
@@ -101,9 +108,14 @@ def _line_solver(A: LinearOperator, right: Images) -> LineSolver | None:
     """The compiled loop if it can run: maps, and whole columns acquired, complex64 on the CPU; else None."""
     match A.factors:
         case (Sampling(mask=mask), Fourier(), Coils(maps=maps)):
-            single = right.dtype == maps.dtype == torch.complex64 and right.device.type == maps.device.type == "cpu"
-            if single and mask.shape[-2] == right.shape[1] == 1 and not traced() and why_not() is None:
-                return None if radices(right.shape[-1]) is None else LineSolver(mask, maps.detach())
+            weights = mask
+        case (Weighting(root=root), Sampling(mask=mask), Fourier(), Coils(maps=maps)):
+            weights = root.detach().square() * mask
+        case _:
+            return None
+    single = right.dtype == maps.dtype == torch.complex64 and right.device.type == maps.device.type == "cpu"
+    if single and weights.shape[-2] == right.shape[1] == 1 and not traced() and why_not() is None:
+        return None if radices(right.shape[-1]) is None else LineSolver(weights, maps.detach())
     return None
 
 

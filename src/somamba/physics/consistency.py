@@ -8,7 +8,6 @@ under autocast: it leaves complex values alone, and is switched off besides.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from somamba.errors import ConfigError, InputError
-from somamba.physics.conjugate_gradients import NormalEquations
+from somamba.physics.conjugate_gradients import NormalEquations, learns
 from somamba.physics.operator import LinearOperator
 from somamba.registry import Registry
 from somamba.runtime.device import runs_ahead
@@ -97,16 +96,10 @@ def proximal(
         correction = system.solve(right)
         if right.requires_grad or s.requires_grad:
             residual = right - s * correction
-            if _learns(A):
+            if learns(A):
                 residual = residual - A.gram(correction)
             correction = _Implicit.apply(residual, correction, system.solve)  # type: ignore[no-untyped-call]
         return x + correction
-
-
-def _learns(A: LinearOperator) -> bool:
-    """Whether a gradient may be wanted for a tensor in ``A``; what is not a tensor may hold some."""
-    held = [getattr(factor, field.name) for factor in A.factors for field in fields(factor)]
-    return any(not isinstance(part, Tensor) or part.requires_grad for part in held)
 
 
 class _Implicit(torch.autograd.Function):

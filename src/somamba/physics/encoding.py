@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from typing_extensions import override
 
@@ -116,6 +117,21 @@ class SampledFourier(Composed):
     @override
     def gram(self, x: CoilImages) -> CoilImages:
         return mask_filter(x, self.outer.mask)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weighting(LinearOperator):
+    """W: k-space times real factors, which differ from sample to sample. Its own adjoint."""
+
+    root: Float[Tensor, "#batch 1 #y x"]
+
+    @override
+    def __call__(self, x: KSpace) -> KSpace:
+        return self.root * x
+
+    @override
+    def adjoint(self, y: KSpace) -> KSpace:
+        return self(y)
 
 
 def encoding(mask: Tensor, maps: Tensor | None = None) -> LinearOperator:

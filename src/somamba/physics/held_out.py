@@ -62,12 +62,12 @@ def sampled_mask(A: LinearOperator) -> Bool[Tensor, "masks 1 #y x"]:
     """What an operator samples.
 
     Raises:
-        InputError: the operator has no mask, so there is nothing to hold out.
+        InputError: the operator has no mask.
     """
     for factor in A.factors:
         if isinstance(factor, Sampling):
             return factor.mask
-    raise InputError(f"{A!r} has no mask, so no samples can be held out of it.")
+    raise InputError(f"{A!r} has no mask that says which samples were acquired.")
 
 
 def without_gaps(mask: Bool[Tensor, "masks 1 #y x"]) -> bool:

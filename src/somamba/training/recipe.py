@@ -97,8 +97,9 @@ class Recipe:
     """Dataset, protocol and mask."""
     optimiser: Optimiser = field(default_factory=Optimiser)
     """AdamW and its schedule."""
-    loss: Literal["l1", "l2"] = "l1"
-    """Distance between the magnitude of the reconstruction and the target, mean over pixels."""
+    loss: Literal["l1", "l2", "l1_ssim"] = "l1"
+    """Distance between the magnitude of the reconstruction and the target, mean over pixels; ``l1_ssim`` adds a tenth
+    of 1 - SSIM to that of ``l1``."""
     epochs: int = 100
     """Passes over the training slices."""
     minutes: float | None = None

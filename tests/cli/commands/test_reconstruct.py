@@ -1,5 +1,9 @@
 """``somamba reconstruct`` from the outside."""
 
+import signal
+import subprocess
+import sys
+
 import h5py
 import nibabel
 import numpy as np
@@ -168,3 +172,25 @@ def test_an_undersampled_scan_refuses_acceleration(tmp_path, capsys):
     arguments = [str(tmp_path / "a.npy"), "-o", str(tmp_path / "out.h5"), *PLAIN, "--accelerate", "4"]
     assert somamba(["reconstruct", *arguments]) == 2
     assert "undersampled already, by 1.50" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "last"), [(signal.SIGINT, 130, "somamba: interrupted"), (signal.SIGTERM, -signal.SIGTERM, "")]
+)
+def test_an_interrupted_adaptation_leaves_what_was_there_and_nothing_else(number, code, last, scan, tmp_path):
+    """A process of its own, in the middle of steps that have no end in sight."""
+    options = ["--acceleration", "2", "--calibration", "10", "--device", "cpu"]
+    options += ["--weights", str(save_tiny(tmp_path / "weights")), "-o", str(tmp_path / "out" / "image.nii.gz")]
+    assert somamba(["reconstruct", str(scan), *options]) == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    adapting = [*options, "--adapt", "100000", "--save-adapted", str(tmp_path / "out" / "adapted"), "--again"]
+    command = [sys.executable, "-m", "somamba", "reconstruct", str(scan), *adapting]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        seen = next(line for line in process.stderr if "step 10 of at most 100000" in line)
+        process.send_signal(number)
+        rest = process.stderr.read()
+    assert seen
+    assert process.returncode == code
+    assert "Traceback" not in rest
+    assert (rest.splitlines() or [""])[-1].startswith(last)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

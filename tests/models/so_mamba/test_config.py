@@ -56,6 +56,12 @@ def test_no_scan_order_is_refused():
         SOMambaConfig(scan_orders=())
 
 
+@pytest.mark.parametrize("consistency", ["auto", "hard", "soft"])
+def test_weighted_samples_need_a_proximal_step(consistency):
+    with pytest.raises(ConfigError, match=f"choose consistency=proximal, not {consistency}"):
+        SOMambaConfig(weighted_samples=True, consistency=consistency)
+
+
 @pytest.mark.parametrize("switch", ["access", "outlet", "residency"])
 def test_routes_of_evidence_without_a_router_are_refused(switch):
     with pytest.raises(ConfigError, match="leaves no evidence stream"):

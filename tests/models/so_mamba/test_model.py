@@ -146,6 +146,7 @@ SWITCHES = {
     "inverted bottleneck": {"outlet_ratio": 2},
     "soft consistency": {"consistency": "soft"},
     "proximal consistency": {"consistency": "proximal"},
+    "weighted samples": {"consistency": "proximal", "weighted_samples": True},
     "residency by a 1x1": {"routes": Routes(residency="full"), "residency_mix": "concat"},
     "residency by channel": {"routes": Routes(residency="learned_channel")},
     "residency by token": {"routes": Routes(residency="learned_token")},

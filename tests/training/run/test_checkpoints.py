@@ -1,4 +1,6 @@
-"""The optimiser comes back as it was, or not at all."""
+"""The optimiser comes back as it was, or not at all; and which weights a run may start from."""
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,9 +8,11 @@ from torch import nn
 
 from somamba.errors import InputError
 from somamba.inference.weights.checkpoint import Checkpoint, TrainingState, save_checkpoint
+from somamba.models.layers.sampling import neutral_names
+from somamba.models.so_mamba.model import SOMamba
 from somamba.training.recipe import recorded
-from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run
-from training.tiny import tiny_recipe
+from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run, start_from
+from training.tiny import small_network, tiny_recipe
 
 
 def stepped(steps):
@@ -48,6 +52,21 @@ def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
     save_checkpoint(tmp_path / "best", Checkpoint(model.state_dict(), {"recipe": recorded(recipe)}))
     with pytest.raises(InputError, match="weights only"):
         resume_run(tmp_path / "best", model, optimiser, None, recipe, {})
+
+
+def test_a_run_may_start_from_weights_that_lack_a_layer_which_changes_nothing_yet(tmp_path):
+    config = replace(small_network(), consistency="proximal")
+    old, new = SOMamba(config), SOMamba(replace(config, weighted_samples=True))
+    save_checkpoint(tmp_path / "old", Checkpoint(old.state_dict(), {}))
+    before = {name: value.clone() for name, value in new.state_dict().items()}
+    start_from(tmp_path / "old", new)
+    found = new.state_dict()
+    assert all(found[name].equal(value) for name, value in old.state_dict().items())
+    assert all(found[name].equal(before[name]) for name in neutral_names(new))
+    lacking = {name: value for name, value in old.state_dict().items() if "decode" not in name}
+    save_checkpoint(tmp_path / "lacking", Checkpoint(lacking, {}))
+    with pytest.raises(InputError, match=r"decode\.norm\.bias is missing"):
+        start_from(tmp_path / "lacking", new)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ how much there is to read: a file is not longer than it declares, and config.yam
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,15 +127,19 @@ def declared_weights(folder: Path) -> dict[str, DeclaredTensor]:
         raise _damaged(folder, error) from None
 
 
-def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str) -> None:
+def load_weights(
+    model: nn.Module, weights: Mapping[str, Tensor], *, source: str, may_lack: Collection[str] = ()
+) -> None:
     """Copy weights into a model, after name, shape and dtype of every one of them have been compared.
 
     Args:
         model: The model.
         weights: Its weights by name.
         source: Where they come from, for the message.
+        may_lack: Names that may be missing; these weights of the model stay as they are.
     """
     own = model.state_dict()
+    weights = {name: own[name] for name in may_lack} | dict(weights)
     wrong = [f"{name} is missing" for name in own if name not in weights]
     wrong += [f"{name} is not part of the model" for name in weights if name not in own]
     for name in own.keys() & weights.keys():
@@ -144,7 +148,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], *, source: str
             wrong.append(f"{name} must be {_kind(mine)}, it is {_kind(theirs)}")
     if wrong:
         raise InputError(f"{source} does not fit the model: {'; '.join(sorted(wrong)[:3])} ({len(wrong)} in all).")
-    model.load_state_dict(dict(weights))
+    model.load_state_dict(weights)
 
 
 def weights_digest(weights: Mapping[str, Tensor]) -> str:

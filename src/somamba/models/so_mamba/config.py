@@ -156,6 +156,9 @@ class SOMambaConfig:
     a step is solved, see `ProximalConsistency`."""
     cg_tolerance: float = 1e-6
     """The iterations stop earlier at this residual, relative to the first."""
+    weighted_samples: bool = False
+    """Weigh the samples in data consistency by a learned function of their distance from the centre, their density and
+    the acceleration, at first alike; needs ``consistency: proximal``."""
     recompute: bool = False
     """Recompute the activations of each unit in the backward pass: less memory, a little more time."""
 
@@ -179,6 +182,10 @@ class SOMambaConfig:
             raise ConfigError(
                 f"residency_mix=concat is for routes.residency=full; a gate ({self.routes.residency}) weighs the G of "
                 "the sum. Choose residency_mix=sum."
+            )
+        if self.weighted_samples and self.consistency != "proximal":
+            raise ConfigError(
+                f"weighted_samples changes a proximal step; choose consistency=proximal, not {self.consistency}."
             )
         if not self.scan_orders:
             raise ConfigError("scan_orders is empty; name at least one order, for example ('rows',).")

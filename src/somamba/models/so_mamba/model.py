@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
+from somamba.models.layers.sampling import SampleWeights
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.streaming import compiled_end
 from somamba.models.so_mamba.unit import Unit
@@ -73,6 +74,7 @@ class Group(nn.Module):
         self.consistency = make_consistency(
             config.consistency, iterations=config.cg_iterations, tolerance=config.cg_tolerance
         )
+        self.weigh = SampleWeights() if config.weighted_samples else None
         self.recompute = config.recompute
 
     def forward(self, x: Images, y: KSpace, A: LinearOperator, carried: Grid | None) -> tuple[Images, Grid]:
@@ -92,6 +94,8 @@ class Group(nn.Module):
         for unit in self.units:
             features = checkpoint(unit, features, use_reentrant=False) if self._recomputes() else unit(features)
         update = self.decode(features)[..., :height, :width]
+        if self.weigh is not None:
+            y, A = self.weigh(y, A)
         return self.consistency(x + to_complex(update), y, A), features
 
     def _recomputes(self) -> bool:

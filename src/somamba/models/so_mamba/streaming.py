@@ -68,6 +68,7 @@ COMPILED: dict[str, Callable[[Any], bool]] = {
     "consistency": _any,
     "cg_iterations": _any,
     "cg_tolerance": _any,
+    "weighted_samples": _any,
     "recompute": _any,
 }
 """Every field of the config with the values that the compiled unit knows. A field that is not named runs as layers."""

@@ -25,6 +25,7 @@ from somamba.inference.weights.checkpoint import (
     weights_digest,
 )
 from somamba.inference.weights.trained import epochs_of
+from somamba.models.layers.sampling import neutral_names
 from somamba.training.average import PREFIX, WeightAverage
 from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe, differences, recorded
@@ -162,11 +163,13 @@ def _fits(value: Any, default: Any) -> bool:
 def start_from(folder: Path, model: nn.Module) -> dict[str, Any]:
     """Give a model the weights of a checkpoint, of another dataset or acceleration for example, and nothing else of it.
 
+    Layers that change nothing at their start (`Neutral`) may be new: then the model begins where the checkpoint ended.
+
     Returns:
         What config.yaml records about it.
     """
     found = read_checkpoint(folder)
-    load_weights(model, found.weights, source=str(folder))
+    load_weights(model, found.weights, source=str(folder), may_lack=neutral_names(model))
     origin = {
         "name": "/".join(folder.resolve().parts[-2:]),
         "digest": weights_digest(found.weights),
