@@ -10,7 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
     "weights/brain_raw.md": "src/somamba/bundled_weights/brain_raw/README.md",
     "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
+    "weights/so_mamba_acdc_x8.md": "weights/so_mamba_acdc_x8/README.md",
     "changelog.md": "CHANGELOG.md",
+}
+# Pictures beside those pages are part of the site too, under the name of their page.
+PICTURES_ELSEWHERE = {
+    f"{page.removesuffix('.md')}/{picture.name}": picture
+    for page, source in ELSEWHERE.items()
+    for picture in sorted((ROOT / source).parent.glob("*.png"))
 }
 EXAMPLES = ROOT / "examples"
 PICTURES = ROOT / "docs" / "examples"
@@ -21,6 +28,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that live elsewhere; pages below a listed folder need no entry in the navigation."""
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for name, picture in PICTURES_ELSEWHERE.items():
+        files.append(File.generated(config, name, content=picture.read_bytes()))
     for path in sorted(EXAMPLES.glob("*.py")):
         files.append(File.generated(config, f"examples/{path.stem}.md", content=example_page(path)))
     return files
@@ -49,6 +58,7 @@ def on_page_markdown(markdown: str, page: Any, **_others: Any) -> str:
         page.meta.setdefault("hide", ["toc"])  # Without parts to list, the text gets the room.
     home = (ROOT / ELSEWHERE[own]).parent if own in ELSEWHERE else (ROOT / "docs" / own).parent
     places = {(ROOT / source).resolve(): page for page, source in ELSEWHERE.items()}
+    places |= {picture.resolve(): name for name, picture in PICTURES_ELSEWHERE.items()}
     places |= {path.resolve(): f"examples/{path.stem}.md" for path in EXAMPLES.glob("*.py")}
 
     def relative(match: re.Match[str]) -> str:
