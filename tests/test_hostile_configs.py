@@ -7,14 +7,18 @@ import math
 import os
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import reduce
 from typing import get_args, get_type_hints
 
 import pytest
+import torch
 import yaml
 
+from models.small import shrink
 from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.errors import SomambaError
+from somamba.models.bounded import at_most
 from somamba.models.zoo import MODELS
 from somamba.settings import from_plain
 from somamba.training.recipe import Machine, Optimiser, Recipe, read_recipe
@@ -67,6 +71,22 @@ def test_a_field_takes_no_nonsense(kind, path, number):
     for value in ODD:
         with suppress(SomambaError):
             from_plain(CONFIGS[kind], table(path, value), source="x")
+
+
+NETWORKS = {type(entry.config): entry for entry in MODELS.values()}
+SIZES = (0, 1, 3, 16_384, 10**9)
+
+
+@pytest.mark.parametrize(("kind", "path", "number"), [case for case in CASES if case.values[0] in NETWORKS])
+def test_a_network_of_any_size_is_built_or_refused_at_once(kind, path, number):
+    """Sizes are refused by the config, or while the network is built, before it takes memory or a second."""
+    small = shrink(NETWORKS[kind].config)
+    usual = reduce(getattr, path, small)
+    for value in SIZES if number is not None else ():
+        shapes = [[value] * len(usual), [1] * 40] if isinstance(usual, tuple) else [value]
+        for shaped in shapes:
+            with suppress(SomambaError), at_most(10**7, 300, source="x"), torch.device("meta"):
+                NETWORKS[kind].build(from_plain(small, table(path, shaped), source="x"))
 
 
 @pytest.mark.parametrize(

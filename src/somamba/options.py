@@ -31,13 +31,14 @@ LARGEST_WHOLE = 2**63 - 1
 
 
 def check_at_least(config: Any, **smallest: int) -> None:
-    """Refuse a size below the smallest that can be built, or above `LARGEST_SIZE`."""
+    """Refuse a size below the smallest that can be built, or above `LARGEST_SIZE`; of several sizes, any of them."""
     for name, bound in smallest.items():
         value = getattr(config, name)
-        if value < bound:
-            raise ConfigError(f"{name}={value} cannot be built; it must be at least {bound}.")
-        if value > LARGEST_SIZE:
-            raise ConfigError(f"{name}={value} cannot be built; it must be at most {LARGEST_SIZE}.")
+        which, sizes = ("each", value) if isinstance(value, tuple | list) else ("it", (value,))
+        if any(size < bound for size in sizes):
+            raise ConfigError(f"{name}={value} cannot be built; {which} must be at least {bound}.")
+        if any(size > LARGEST_SIZE for size in sizes):
+            raise ConfigError(f"{name}={value} cannot be built; {which} must be at most {LARGEST_SIZE}.")
 
 
 def check_between(config: Any, prefix: str = "", **bounds: tuple[float | int, float | int]) -> None:

@@ -44,6 +44,7 @@ def place(tmp_path_factory):
         "machine": {"device": "cpu", "threads": 1},
     }
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    (folder / "any.yaml").write_text(yaml.safe_dump({"epochs": 7}))
     (folder / "grid.yaml").write_text(yaml.safe_dump({"base": "recipe.yaml", "runs": [{"name": "one"}]}))
     return folder
 

@@ -1,5 +1,6 @@
 """Exact names, helpful refusals, numbers within bounds."""
 
+import argparse
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from somamba.cli.arguments import (
     RecipeParser,
     image_size,
     real,
+    title,
     whole,
 )
 from somamba.errors import UsageError
@@ -98,3 +100,11 @@ def test_a_misspelt_name_is_told_before_what_is_missing_without_it():
     assert "There is no option --outptu. Did you mean '--output'?" in refused(parser, "--outptu=x")
     assert "There is no option -x." in refused(parser, "-o", "x", "-x")
     assert "-o/--output" in refused(parser, "--split", "val")
+
+
+def test_a_title_in_utf_8_is_read_in_any_locale_and_other_bytes_are_refused():
+    in_locale_c = "Zürich ± 頭".encode().decode("ascii", "surrogateescape")
+    assert title(in_locale_c) == title("Zürich ± 頭") == "Zürich ± 頭"
+    for text in (b"Z\xfcrich".decode("utf-8", "surrogateescape"), "\ud800"):
+        with pytest.raises(argparse.ArgumentTypeError, match="not text in UTF-8"):
+            title(text)

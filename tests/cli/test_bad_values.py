@@ -6,6 +6,8 @@ import pytest
 
 from cli.working import WORKING, choices, leave, name_of, parts
 from somamba.errors import SomambaError
+from somamba.models.so_mamba.variants import VARIANTS
+from somamba.models.zoo import MODELS
 from somamba.training.recipe import read_recipe, recipe_parser
 
 ODD = (
@@ -42,14 +44,21 @@ def test_no_value_of_an_option_ends_in_a_traceback(choice, capsys):
         assert "\u202e" not in printed.out + printed.err
 
 
-FIELDS = [action.dest for action in recipe_parser("so_mamba")._actions if action.dest not in ("help", "print_config")]
+CLASSES = {type(entry.config): name for name, entry in MODELS.items()}
+FIELDS = {
+    f"{name} {action.dest}": (name, action.dest)
+    for name in ("so_mamba", *(name for name in CLASSES.values() if name not in VARIANTS))
+    for action in recipe_parser(name)._actions
+    if action.dest not in ("help", "print_config") and (name == "so_mamba" or action.dest.startswith("network"))
+}
+"""Every field of a recipe, and those of the networks of all other methods."""
 
 
-@pytest.mark.parametrize("name", FIELDS)
-def test_no_value_of_a_field_ends_in_a_traceback(name, place):
+@pytest.mark.parametrize(("model", "name"), FIELDS.values(), ids=FIELDS)
+def test_no_value_of_a_field_ends_in_a_traceback(model, name, place):
     for value in ("", "-1", "nan", "[]", "{a: 1}", "null", "text.txt", str(2**70)):
         with suppress(SomambaError):
-            read_recipe(place / "recipe.yaml", [f"--{name}={value}"])
+            read_recipe(place / "any.yaml", [f"--model={model}", f"--{name}={value}"])
 
 
 WRITTEN = {

@@ -86,8 +86,8 @@ def test_paths_are_dropped_in_training_only():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"depths": ()}, "at least one level"),
-        ({"depths": (2, 0)}, "each with a block or more"),
+        ({"depths": ()}, "1 to 12 levels"),
+        ({"depths": (2, 0)}, r"depths=\(2, 0\) cannot be built; each must be at least 1"),
         ({"channels": 5}, "choose an even number"),
         ({"drop_path": 1.0}, "drop_path=1.0 is no probability to train with; choose 0 to below 1"),
     ],

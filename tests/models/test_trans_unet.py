@@ -136,7 +136,7 @@ def test_an_image_of_one_patch_still_trains(size, training):
     [
         ({"norm_groups": 5}, "norm_groups=5 does not divide width=8"),
         ({"heads": 3}, "heads=3 does not divide d_model=16"),
-        ({"units": (1, 0, 1)}, r"units=\(1, 0, 1\) and decoder=.* must be positive"),
+        ({"units": (1, 0, 1)}, r"units=\(1, 0, 1\) cannot be built; each must be at least 1"),
         ({"dropout": 1.0}, r"dropout=1\.0 is no probability"),
         ({"layers": 0}, "layers=0 cannot be built"),
     ],

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from somamba.errors import ConfigError
+from somamba.runtime import processes
 from somamba.runtime.processes import World, announced_rank, announced_size, joined
 
 
@@ -23,6 +24,17 @@ def test_alone_gradients_and_buffers_stay():
     World().total_gradients(list(model.parameters()))
     World().share_buffers(model)
     assert model.weight.grad.tolist() == [1.0, 2.0]
+
+
+def test_gradients_of_several_processes_are_summed_and_each_goes_back_to_its_parameter(monkeypatch):
+    """The other process is played by what the message becomes: it has twice our gradients."""
+    monkeypatch.setattr(processes.distributed, "all_reduce", lambda flat: flat.mul_(3))
+    parameters = [torch.nn.Parameter(torch.zeros(shape)) for shape in ((2, 3), (4,), (1,))]
+    parameters[0].grad, parameters[1].grad = torch.arange(6.0).view(2, 3), -torch.arange(4.0)
+    World(size=2).total_gradients(parameters)
+    assert torch.equal(parameters[0].grad, 3 * torch.arange(6.0).view(2, 3))
+    assert torch.equal(parameters[1].grad, -3 * torch.arange(4.0))
+    assert parameters[2].grad is None
 
 
 def test_a_device_that_is_not_there_is_refused():

@@ -202,12 +202,11 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def title(text: str) -> str:
-    """Read a text that goes into a file, and so must be one in UTF-8: bytes of another encoding are refused."""
+    """Read a text that goes into a file: UTF-8 in any locale; bytes of another encoding are refused."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
+        return text.encode(errors="surrogateescape").decode()
+    except UnicodeError:
         raise argparse.ArgumentTypeError(f"{text!r} is not text in UTF-8.") from None
-    return text
 
 
 def path(text: str) -> Path:

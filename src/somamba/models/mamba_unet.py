@@ -24,6 +24,9 @@ from somamba.shapes import Grid
 DIRECTIONS = 4
 EXPAND = 2  # inner width of a block, in multiples of its channels
 
+MOST_LEVELS = 12
+"""Channels double from level to level."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MambaUNetConfig:
@@ -48,9 +51,9 @@ class MambaUNetConfig:
 
     def __post_init__(self) -> None:
         check_words(self)
-        check_at_least(self, channels=2, d_state=1, coils=1)
-        if not self.depths or min(self.depths) < 1:
-            raise ConfigError(f"depths={self.depths} must name at least one level, each with a block or more.")
+        check_at_least(self, channels=2, d_state=1, coils=1, depths=1)
+        if not 1 <= len(self.depths) <= MOST_LEVELS:
+            raise ConfigError(f"depths={self.depths} must name 1 to {MOST_LEVELS} levels, each with a block or more.")
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} is halved on the way up; choose an even number.")
         check_probability(self, "drop_path")

@@ -55,11 +55,20 @@ class TransUNetConfig:
 
     def __post_init__(self) -> None:
         check_words(self)
-        sizes = ("width", "norm_groups", "d_model", "d_hidden", "heads", "layers", "positions", "coils")
+        sizes = (
+            "width",
+            "units",
+            "norm_groups",
+            "d_model",
+            "d_hidden",
+            "heads",
+            "layers",
+            "positions",
+            "decoder",
+            "coils",
+        )
         check_at_least(self, **dict.fromkeys(sizes, 1))
         check_probability(self, "dropout")
-        if min(*self.units, *self.decoder) < 1:
-            raise ConfigError(f"units={self.units} and decoder={self.decoder} must be positive.")
         if self.width % self.norm_groups:
             raise ConfigError(f"norm_groups={self.norm_groups} does not divide width={self.width}; choose a divisor.")
         if self.d_model % self.heads:

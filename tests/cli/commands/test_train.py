@@ -9,6 +9,7 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 from cli.signals import terminated_once_it_runs
+from inference.checkpoints import save_tiny
 from raw.made import coil_kspace, lines_of, write_mrd
 from somamba.cli.commands import train
 from somamba.cli.main import parser_of, run_command
@@ -77,6 +78,16 @@ def test_a_dry_run_says_what_would_be_done_and_leaves_nothing(place, capsys, mon
     for words in ("2 cases, 8 slices", "4 of 4 slices: 2 epochs of 2", "parameters", "G MACs", "slices/s", "time"):
         assert words in text
     assert not (folder / "dry").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_weights_to_start_from_that_do_not_fit_are_refused_before_data_are_read(place, tmp_path, more):
+    _, arguments = place
+    begun = [*arguments, "--output", str(tmp_path / "run"), "--data.path", str(tmp_path / "nothing"), *more]
+    for start, complaint in ((tmp_path, "not a checkpoint"), (save_tiny(tmp_path / "tiny"), "does not fit the model")):
+        with pytest.raises(InputError, match=complaint):
+            train.main([*begun, "--start-from", str(start)])
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_printed_config_is_a_recipe(place, capsys, tmp_path):

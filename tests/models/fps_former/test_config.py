@@ -10,8 +10,8 @@ from somamba.models.fps_former.config import FpsFormerConfig
     ("change", "message"),
     [
         ({"channels": 7, "heads": (1, 1, 1, 1)}, "channels=7 is odd"),
-        ({"heads": (5, 2, 4, 8)}, "Level 0 cannot be built: blocks=1 and heads=5"),
-        ({"blocks": (1, 2, 0, 1)}, "Level 2 cannot be built: blocks=0 and heads=4"),
+        ({"heads": (5, 2, 4, 8)}, "Level 0 cannot be built: heads=5"),
+        ({"blocks": (1, 2, 0, 1)}, "cannot be built; each must be at least 1"),
         ({"bands": 0}, "bands=0 cannot be built"),
         ({"coils": 0}, "coils=0 cannot be built"),
     ],

@@ -11,8 +11,8 @@ from somamba.models.recon_former.config import ReconFormerConfig
     [
         ({"iterations": 2}, "iterations=2 cannot be built; it must be at least 3"),
         ({"heads": 4}, "heads=4 cannot be shared out among 3 scales"),
-        ({"channels": (96, 50, 24)}, "50 must be a multiple of heads=6 and at least 12"),
-        ({"channels": (96, 48, 6)}, "6 must be a multiple of heads=6 and at least 12"),
+        ({"channels": (96, 50, 24)}, "50 must be a multiple of heads=6"),
+        ({"channels": (96, 48, 6)}, "each must be at least 12"),
         ({"depths": (2, 0, 1)}, r"depths=\(2, 0, 1\) cannot be built"),
         ({"window": 1}, "window=1 cannot be built"),
     ],

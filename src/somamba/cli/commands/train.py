@@ -23,11 +23,12 @@ from somamba.results.journal import Event
 from somamba.runtime.launch import launch, processes_for
 from somamba.runtime.processes import announced_rank, announced_size
 from somamba.training.display import duration, live_display, plain_display
-from somamba.training.loop import Outcome, fit
+from somamba.training.loop import Outcome, build_model, fit
 from somamba.training.plan import make_plan
 from somamba.training.preview import Preview, preview
 from somamba.training.recipe import Recipe, asked_model, read_recipe, recipe_parser
 from somamba.training.run.anneal import annealed_folder, begin_annealing
+from somamba.training.run.checkpoints import start_from
 
 RESUMABLE = 75
 """Exit code of a run that met its time limit and can be resumed: EX_TEMPFAIL, "try again"."""
@@ -39,6 +40,8 @@ FIGURES = "SOMAMBA_DRY_RUN_FIGURES"
 def main(options: Namespace) -> None:
     """Read the recipe, train or preview, and leave with 0 only when the training is complete."""
     recipe = asked_recipe(options)
+    if options.start_from is not None:
+        start_from(options.start_from, build_model(recipe))  # weights that do not fit are refused before data are read
     if options.dry_run:
         say(describe(recipe, _ways(recipe, options)))
         return
@@ -151,7 +154,7 @@ def describe(recipe: Recipe, ways: Sequence[Preview]) -> str:
     for way in ways:
         name = "1 process" if way.processes == 1 else f"{way.processes} processes"
         lines[name] = (
-            f"threads of each {way.threads}, {way.plan.micro_batch} slices in a forward pass: "
+            f"threads of each {way.threads}, {counted(way.plan.micro_batch, 'slice')} in a forward pass: "
             f"{recipe.batch_size / way.step_seconds:.2f} slices/s in training, a validation takes "
             f"{duration(way.validation_seconds)}, in all {duration(way.seconds)}"
         )
@@ -184,10 +187,11 @@ def _steps(found: Preview, recipe: Recipe) -> str:
     if not plan.timed:
         steps = plan.length - plan.start
         epochs = f"{steps / plan.steps_per_epoch:g}"
-        return f"{steps:,} of {recipe.batch_size} slices: {epochs} epochs of {plan.steps_per_epoch}"
+        passes = f"{epochs} epoch{'' if epochs == '1' else 's'} of {plan.steps_per_epoch}"
+        return f"{steps:,} of {counted(recipe.batch_size, 'slice')}: {passes}"
     steps = plan.length / found.step_seconds
     return (
-        f"{recipe.minutes:g} minutes of them, about {steps:,.0f} of {recipe.batch_size} slices: "
+        f"{recipe.minutes:g} minutes of them, about {steps:,.0f} of {counted(recipe.batch_size, 'slice')}: "
         f"{steps / plan.steps_per_epoch:.2f} epochs"
     )
 

@@ -31,16 +31,15 @@ class FpsFormerConfig:
 
     def __post_init__(self) -> None:
         check_words(self)
-        check_at_least(self, coils=1, channels=2, window=2, bands=1)
+        check_at_least(self, coils=1, channels=2, window=2, bands=1, blocks=1, heads=1)
         if len(self.blocks) != LEVELS or len(self.heads) != LEVELS:
             raise ConfigError(
                 f"blocks={self.blocks} and heads={self.heads} need one number for each of {LEVELS} levels."
             )
-        for level, (blocks, heads) in enumerate(zip(self.blocks, self.heads, strict=True)):
-            if blocks < 1 or heads < 1 or (self.channels << level) % heads:
+        for level, heads in enumerate(self.heads):
+            if (self.channels << level) % heads:
                 raise ConfigError(
-                    f"Level {level} cannot be built: blocks={blocks} and heads={heads} must be at least 1, and the "
-                    f"heads must divide its {self.channels << level} channels."
+                    f"Level {level} cannot be built: heads={heads} must divide its {self.channels << level} channels."
                 )
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} is odd; each step down needs half of them.")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from somamba.errors import ConfigError
-from somamba.options import check_at_least, check_probability, check_words
+from somamba.options import LARGEST_SIZE, check_at_least, check_probability, check_words
 
 
 class Parts(NamedTuple):
@@ -55,6 +55,10 @@ class HiFiMambaConfig:
         check_at_least(self, units=1, channels=2, patch=1, d_state=1, coils=1)
         if self.stages < 1:
             raise ConfigError(f"groups={self.groups} cannot be built; it must be at least 1.")
+        if self.stages * self.units > LARGEST_SIZE:
+            raise ConfigError(
+                f"groups={self.stages} of units={self.units} cannot be built; at most {LARGEST_SIZE} can, in all."
+            )
         if self.channels % 2:
             raise ConfigError(f"channels={self.channels} cannot be split into two streams; choose an even number.")
         if self.variant == "release" and self.split != "haar":

@@ -35,17 +35,13 @@ class ReconFormerConfig:
 
     def __post_init__(self) -> None:
         # The weight of the carried maps is used from the third iteration on: below, it could not be learned.
-        check_at_least(self, coils=1, iterations=3, heads=1, window=2, expansion=1)
+        check_at_least(self, coils=1, iterations=3, heads=1, window=2, expansion=1, channels=12, depths=1)
         if self.heads % len(KERNELS):
             raise ConfigError(f"heads={self.heads} cannot be shared out among {len(KERNELS)} scales; try a multiple.")
         if len(self.channels) != UNITS or len(self.depths) != UNITS:
             raise ConfigError(
                 f"channels={self.channels} and depths={self.depths} need one number for each of {UNITS} units."
             )
-        for channels, depth in zip(self.channels, self.depths, strict=True):
-            if channels % self.heads or channels < 12:
-                raise ConfigError(
-                    f"channels={self.channels}: {channels} must be a multiple of heads={self.heads} and at least 12."
-                )
-            if depth < 1:
-                raise ConfigError(f"depths={self.depths} cannot be built; each must be at least 1.")
+        for channels in self.channels:
+            if channels % self.heads:
+                raise ConfigError(f"channels={self.channels}: {channels} must be a multiple of heads={self.heads}.")
