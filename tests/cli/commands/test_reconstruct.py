@@ -178,14 +178,22 @@ def test_an_undersampled_scan_refuses_acceleration(tmp_path, capsys):
     ("number", "code", "last"), [(signal.SIGINT, 130, "somamba: interrupted"), (signal.SIGTERM, -signal.SIGTERM, "")]
 )
 def test_an_interrupted_adaptation_leaves_what_was_there_and_nothing_else(number, code, last, scan, tmp_path):
-    """A process of its own, in the middle of steps that have no end in sight."""
+    """A process of its own, in the middle of steps that have no end in sight.
+
+    Shells start background jobs, such as these tests may be, with SIGINT ignored, and a child would inherit that.
+    """
     options = ["--acceleration", "2", "--calibration", "10", "--device", "cpu"]
     options += ["--weights", str(save_tiny(tmp_path / "weights")), "-o", str(tmp_path / "out" / "image.nii.gz")]
     assert somamba(["reconstruct", str(scan), *options]) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     adapting = [*options, "--adapt", "100000", "--save-adapted", str(tmp_path / "out" / "adapted"), "--again"]
     command = [sys.executable, "-m", "somamba", "reconstruct", str(scan), *adapting]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    ours = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    finally:
+        signal.signal(signal.SIGINT, ours)
+    with process:
         seen = next(line for line in process.stderr if "step 10 of at most 100000" in line)
         process.send_signal(number)
         rest = process.stderr.read()
