@@ -86,7 +86,7 @@ def test_weights_to_start_from_that_do_not_fit_are_refused_before_data_are_read(
     begun = [*arguments, "--output", str(tmp_path / "run"), "--data.path", str(tmp_path / "nothing"), *more]
     for start, complaint in ((tmp_path, "not a checkpoint"), (save_tiny(tmp_path / "tiny"), "does not fit the model")):
         with pytest.raises(InputError, match=complaint):
-            train.main([*begun, "--start-from", str(start)])
+            run_command("train", [*begun, "--start-from", str(start)])
     assert not (tmp_path / "run").exists()
 
 
