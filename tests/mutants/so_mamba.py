@@ -4,13 +4,11 @@ from mutants.mistake import Mistake
 
 GROUP = "models/so_mamba/test_model.py -k 'paper_says or proximal_step'"
 MIXER = "models/so_mamba/test_mixer.py"
-SAMPLING = "models/layers/test_sampling.py"
+WEIGHTS = "models/layers/test_sample_weights.py"
 
 MISTAKES = (
-    Mistake("weights of samples are taken twice", "[..., 0] / 2)", "[..., 0])", SAMPLING),
-    Mistake(
-        "the compiled loop forgets the weights", "root.detach().square() * mask", "mask", f"{SAMPLING} -k compiled"
-    ),
+    Mistake("weights of samples are taken twice", "[..., 0] / 2)", "[..., 0])", WEIGHTS),
+    Mistake("the compiled loop forgets the weights", "root.detach().square() * mask", "mask", f"{WEIGHTS} -k compiled"),
     Mistake(
         "every layer may be missing in old weights",
         "may_lack=neutral_names(model)",

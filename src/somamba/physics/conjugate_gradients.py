@@ -81,7 +81,7 @@ _MEASURED: "WeakKeyDictionary[LinearOperator, tuple[Tensor, tuple[int, int], Ima
 
 def _measured(A: LinearOperator, y: KSpace, maps: Tensor) -> Images:
     """``A^H y``, which every group of a network asks for with the same operator: it is computed once."""
-    if y.requires_grad or y.is_inference() or maps.is_inference():  # Without a version nobody would see a change.
+    if y.requires_grad or y.is_inference() or maps.is_inference():  # Without a version a change would pass unseen.
         return A.adjoint(y)
     versions = y._version, maps._version
     known = _MEASURED.get(A)

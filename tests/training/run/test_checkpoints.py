@@ -8,7 +8,7 @@ from torch import nn
 
 from somamba.errors import InputError
 from somamba.inference.weights.checkpoint import Checkpoint, TrainingState, save_checkpoint
-from somamba.models.layers.sampling import neutral_names
+from somamba.models.layers.sample_weights import neutral_names
 from somamba.models.so_mamba.model import SOMamba
 from somamba.training.recipe import recorded
 from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run, start_from

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from somamba.errors import InputError
 from somamba.models.base import Reconstructor
-from somamba.models.layers.sampling import SampleWeights
+from somamba.models.layers.sample_weights import SampleWeights
 from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.streaming import compiled_end
 from somamba.models.so_mamba.unit import Unit

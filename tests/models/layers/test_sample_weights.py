@@ -9,7 +9,7 @@ import torch
 from models.small import SMALL, gradients, measure, perturb
 from native.machine import needs_native
 from promises import complex_normal, relative_error
-from somamba.models.layers.sampling import (
+from somamba.models.layers.sample_weights import (
     SampleWeights,
     neutral_names,
     sample_facts,
