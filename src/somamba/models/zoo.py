@@ -52,7 +52,7 @@ _SUMMARIES = {
     "residency_channel": "learned residency: each channel of G has a gate to the content, at first closed",
     "residency_token": "learned residency: the gate of a token is a linear function of its G, at first zero",
     "residency_unit": "learned residency: G has one gate to the content of a unit, at first closed",
-    "so_mamba_adaptive": "adaptive ownership: the kind of learned residency that new weights use",
+    "so_mamba_adaptive": "adaptive ownership: the kind of learned residency that was best",
     "tied_decay": "check: one projection feeds A and dt",
     "tied_interfaces": "check: one projection feeds B and C",
 }

@@ -9,11 +9,8 @@ import torch
 from models.small import SMALL, gradients, measure, perturb
 from native.machine import needs_native
 from promises import complex_normal, relative_error
-from somamba.models.layers.sample_weights import (
-    SampleWeights,
-    neutral_names,
-    sample_facts,
-)
+from somamba.models.layers.neutral import neutral_names
+from somamba.models.layers.sample_weights import SampleWeights, sample_facts
 from somamba.models.so_mamba.model import SOMamba
 from somamba.physics.consistency import proximal
 from somamba.physics.encoding import Weighting, coil_maps, encoding

@@ -30,7 +30,7 @@ CONFIGS = {
 }
 COMPILED_VARIANTS = [
     "so_mamba", "without_access", "without_outlet", "content_residency", "residency_channel", "residency_unit",
-    "so_mamba_adaptive", "tied_decay", "tied_interfaces",
+    "tied_decay", "tied_interfaces",
 ]  # fmt: skip
 CONFIGS |= {name: shrink(VARIANTS[name]) for name in COMPILED_VARIANTS}
 

@@ -8,7 +8,8 @@ from torch import nn
 
 from somamba.errors import InputError
 from somamba.inference.weights.checkpoint import Checkpoint, TrainingState, save_checkpoint
-from somamba.models.layers.sample_weights import neutral_names
+from somamba.models.layers.neutral import neutral_names
+from somamba.models.so_mamba.config import Routes
 from somamba.models.so_mamba.model import SOMamba
 from somamba.training.recipe import recorded
 from somamba.training.run.checkpoints import load_optimiser, optimiser_tensors, progress_of, resume_run, start_from
@@ -54,9 +55,14 @@ def test_a_checkpoint_without_optimiser_cannot_be_resumed(data, tmp_path):
         resume_run(tmp_path / "best", model, optimiser, None, recipe, {})
 
 
-def test_a_run_may_start_from_weights_that_lack_a_layer_which_changes_nothing_yet(tmp_path):
+@pytest.mark.parametrize(
+    "added",
+    [{"weighted_samples": True}, *({"routes": Routes(residency=kind)} for kind in ("learned_unit", "learned_token"))],
+    ids=str,
+)
+def test_a_run_may_start_from_weights_that_lack_a_layer_which_changes_nothing_yet(added, tmp_path):
     config = replace(small_network(), consistency="proximal")
-    old, new = SOMamba(config), SOMamba(replace(config, weighted_samples=True))
+    old, new = SOMamba(config), SOMamba(replace(config, **added))
     save_checkpoint(tmp_path / "old", Checkpoint(old.state_dict(), {}))
     before = {name: value.clone() for name, value in new.state_dict().items()}
     start_from(tmp_path / "old", new)

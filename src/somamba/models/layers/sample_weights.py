@@ -1,10 +1,11 @@
-"""Weights of samples by how a scan was sampled, and layers that change nothing at their start, as these do."""
+"""Weights of samples by how a scan was sampled."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.init import zeros_
 
+from somamba.models.layers.neutral import Neutral
 from somamba.physics.encoding import Weighting
 from somamba.physics.held_out import sampled_mask
 from somamba.physics.operator import LinearOperator
@@ -14,16 +15,6 @@ HIDDEN = 16
 """Width of the hidden layer of the learned function."""
 NEIGHBOURS = 15
 """Density is the share of so many neighbouring columns, or rows and columns, that were acquired."""
-
-
-class Neutral(nn.Module):
-    """A layer that changes nothing at its start: weights from before it was there may lack its own."""
-
-
-def neutral_names(model: nn.Module) -> set[str]:
-    """The names of the weights of all neutral layers of a model."""
-    layers = [(name, part) for name, part in model.named_modules() if isinstance(part, Neutral)]
-    return {f"{name}.{own}" for name, part in layers for own in part.state_dict()}
 
 
 class SampleWeights(Neutral):

@@ -11,12 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
+from somamba.models.layers.neutral import Neutral
 from somamba.models.layers.precision import full
 from somamba.models.so_mamba.config import Residency
 from somamba.shapes import Grid
 
 
-class FixedGate(nn.Module):
+class FixedGate(Neutral):
     """One gate for the whole unit, or one for each channel of G."""
 
     def __init__(self, size: int) -> None:
@@ -29,7 +30,7 @@ class FixedGate(nn.Module):
         return evidence * self.gate
 
 
-class TokenGate(nn.Module):
+class TokenGate(Neutral):
     """One gate for each token, a linear function of the normed evidence at that token: ``g = w . norm(G) + b``."""
 
     def __init__(self, d_model: int) -> None:

@@ -25,7 +25,7 @@ VARIANTS: Registry[SOMambaConfig] = Registry(
         "residency_channel": _with_routes(residency="learned_channel"),
         "residency_token": _with_routes(residency="learned_token"),
         "residency_unit": _with_routes(residency="learned_unit"),
-        "so_mamba_adaptive": _with_routes(residency="learned_channel"),
+        "so_mamba_adaptive": _with_routes(residency="learned_token"),
         # Parameter tying, Table 5.
         "tied_decay": replace(SOMambaConfig(), mixer=MixerConfig(tie_decay=True)),
         "tied_interfaces": replace(SOMambaConfig(), mixer=MixerConfig(tie_interfaces=True)),

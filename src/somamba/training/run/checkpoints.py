@@ -25,7 +25,7 @@ from somamba.inference.weights.checkpoint import (
     weights_digest,
 )
 from somamba.inference.weights.trained import epochs_of
-from somamba.models.layers.sample_weights import neutral_names
+from somamba.models.layers.neutral import neutral_names
 from somamba.training.average import PREFIX, WeightAverage
 from somamba.training.progress import Progress
 from somamba.training.recipe import Recipe, differences, recorded
