@@ -1,6 +1,8 @@
 """A journal becomes a picture that shows its numbers."""
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from somamba.errors import InputError
 from somamba.report.figures.curves import draw_curves
@@ -27,6 +29,16 @@ def test_the_picture_says_best_score_baseline_and_names(tmp_path):
         "A title",
     ):
         assert f"<!-- {text} -->" in picture
+
+
+@pytest.mark.parametrize("runs", [2, 5, 12])
+@pytest.mark.parametrize("letters", [4, 30, 70])
+def test_no_name_is_cut_at_the_edge(runs, letters, tmp_path):
+    names = [f"{'n' * letters}{place}" for place in range(runs)]
+    draw_curves({name: journal() for name in names}, tmp_path / "c.png", baseline=25.38)
+    picture = np.asarray(Image.open(tmp_path / "c.png").convert("L"))
+    edges = picture[:, 0], picture[:, -1], picture[0], picture[-1]
+    assert all((edge == 255).all() for edge in edges)
 
 
 def test_the_ending_decides_the_format(tmp_path):

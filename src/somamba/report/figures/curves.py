@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from somamba.errors import InputError
 from somamba.report.figures.canvas import new_figure, plain, save_figure
@@ -10,6 +11,10 @@ from somamba.report.learning import SMOOTHING, STEPS, Point, common_axis, points
 from somamba.report.names import method_name
 from somamba.results.journal import Event
 
+HEIGHT = 3.8
+"""Inches of a picture without its legend."""
+LINE = 0.2
+"""Inches of a line of the legend."""
 COLOURS = 10
 """Number of colours of matplotlib; the next runs have the same with dashes."""
 
@@ -35,7 +40,7 @@ def draw_curves(
     taken = {name: points(events, "step", "loss", x) for name, events in runs.items()}
     if idle := [name for name, points in taken.items() if not points]:
         raise InputError(f"The journal of {idle[0]} holds no training step; wait for the first, or name another run.")
-    figure = new_figure(10, 3.8 + 0.2 * math.ceil((len(runs) + 1) / 3))
+    figure = new_figure(10, HEIGHT)
     left, right = figure.subplots(1, 2, sharex=True)
     for place, (name, events) in enumerate(runs.items()):
         look = {"color": f"C{place % COLOURS}", "linestyle": "-" if place < COLOURS else "--"}
@@ -51,10 +56,20 @@ def draw_curves(
         right.axhline(baseline, color="grey", linestyle=":", label=f"zero-filled {baseline:.2f} dB")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-    # Below both charts, so that it covers no curve.
-    figure.legend(loc="outside lower center", ncols=min(3, len(runs) + 1), frameon=False, fontsize="small")
     figure.suptitle(plain(title))
+    _add_legend(figure, len(runs) + (baseline is not None))
     save_figure(figure, path)
+
+
+def _add_legend(figure: Any, entries: int) -> None:
+    """Name the curves below both charts, where it covers none of them, in as many columns as the width allows."""
+    for columns in (3, 2, 1):
+        figure.set_figheight(HEIGHT + LINE * math.ceil(entries / columns))
+        legend = figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+        figure.draw_without_rendering()
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def _label(name: str, scores: Sequence[Point], x: str) -> str:
