@@ -23,6 +23,8 @@ CONFIGS = {
     "paper, resident": replace(SOMambaConfig(), routes=Routes(residency="full")),
     "odd widths": ODD,
     "odd widths, resident": replace(ODD, routes=Routes(residency="full")),
+    "paper, gates by token": replace(SOMambaConfig(), routes=Routes(residency="learned_token")),
+    "odd widths, gates by token": replace(ODD, routes=Routes(residency="learned_token")),
     "residency alone": replace(SMALL, routes=Routes(access=False, outlet=False, residency="full")),
     "decay by softplus": replace(SMALL, mixer=replace(SMALL.mixer, decay="softplus")),
     "two groups of heads": replace(SMALL, mixer=replace(SMALL.mixer, groups=2)),

@@ -122,7 +122,8 @@ class Block:
         call.normed, call.hidden, call.merge_bias = map(pointer, (self.normed, self.hidden, weights.merge[1]))
         call.content_weight, call.content_bias = map(pointer, weights.content_norm)
         call.dt_bias = pointer(weights.dt_bias)
-        call.gate = None if weights.gate is None else pointer(weights.gate)
+        for name in ("gate", "token_gate"):
+            setattr(call, name, None if (gate := getattr(weights, name)) is None else pointer(gate))
         for name, weight in zip(("project", "merge", "reduce"), self.packed, strict=False):
             setattr(call, f"{name}_weight", pointer(weight))
         if weights.access:

@@ -183,6 +183,7 @@ class Stream(ctypes.Structure):
         ("content", FLOATS),
         ("evidence", FLOATS),
         ("gate", FLOATS),
+        ("token_gate", FLOATS),
         ("outlet", Depthwise),
         ("features", FLOATS),
         ("out", FLOATS),

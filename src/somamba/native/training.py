@@ -164,10 +164,10 @@ class _Adjoint:
         width, channels, hidden, modulation = sizes.width, sizes.channels, sizes.hidden, 4 * sizes.wide
         shapes = [(channels, sizes.inner), (channels, width), (channels,), (sizes.pitch, width), (sizes.heads,)]
         shapes += [(hidden, modulation), (modulation,), (hidden, width), (hidden,)]
-        shapes += [(width,), (width,), (width,), (width,), (2 * sizes.n + 2,), (10, width), (width,)]
+        shapes += [(width,), (width,), (width,), (width,), (2 * sizes.n + 2,), (10, width), (width,), (width,)]
         (
             read, refine, merge_bias, project, dt_bias, modulate, modulate_bias, reduce, reduce_bias, content_weight,
-            content_bias, evidence_weight, evidence_bias, interface, outlet, gate,
+            content_bias, evidence_weight, evidence_bias, interface, outlet, gate, token_gate,
         ) = fold(self.sums, shapes)  # fmt: skip
         B_norm, C_norm, scale, shift = interface.split([sizes.n, sizes.n, 1, 1])
         of_access = of_outlet = None
@@ -180,6 +180,7 @@ class _Adjoint:
             of_outlet = (outlet[:9].t().reshape(weights.outlet[0].shape), outlet[9], refine)
         record = replace(
             weights, content_norm=(content_weight, content_bias), gate=None if weights.gate is None else gate,
+            token_gate=None if weights.token_gate is None else token_gate,
             project=project[: sizes.columns], dt_bias=dt_bias,
             B_norm=B_norm, C_norm=C_norm, access=of_access, outlet=of_outlet, merge=(read, merge_bias), **self.of_scan,
         )  # fmt: skip

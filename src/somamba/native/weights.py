@@ -63,6 +63,8 @@ class StreamWeights:
     norm_eps: float
     gate: Tensor | None
     """``(width,)``: the content is L + gate * G; None if it is L."""
+    token_gate: Tensor | None
+    """``(width,)``: its product with the normed G of a token is added to the gate; None adds nothing."""
     project: Tensor
     """``(columns, width)``: z, x, B, C, dt, A, trap, angle."""
     dt_bias: Tensor

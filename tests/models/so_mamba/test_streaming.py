@@ -27,10 +27,11 @@ CONFIGS = {
     "learned strengths": replace(SMALL, interface=replace(SMALL.interface, learned_strengths=True)),
     "residency alone": replace(SMALL, routes=Routes(access=False, outlet=False, residency="full")),
     "residency and odd widths": replace(SMALL, d_model=20, channels=22, routes=Routes(residency="full")),
+    "gates by token and odd widths": replace(SMALL, d_model=20, channels=22, routes=Routes(residency="learned_token")),
 }
 COMPILED_VARIANTS = [
-    "so_mamba", "without_access", "without_outlet", "content_residency", "residency_channel", "residency_unit",
-    "tied_decay", "tied_interfaces",
+    "so_mamba", "without_access", "without_outlet", "content_residency", "residency_channel", "residency_token",
+    "residency_unit", "so_mamba_adaptive", "tied_decay", "tied_interfaces",
 ]  # fmt: skip
 CONFIGS |= {name: shrink(VARIANTS[name]) for name in COMPILED_VARIANTS}
 
@@ -97,7 +98,7 @@ def test_the_number_of_threads_does_not_matter(count, threads):
 @needs_native
 @torch.no_grad()
 @pytest.mark.parametrize("name", INSTRUCTION_SETS)
-@pytest.mark.parametrize("config", ["paper", "odd widths"])
+@pytest.mark.parametrize("config", ["paper", "odd widths", "gates by token and odd widths"])
 def test_every_instruction_set_gives_the_same(name, config, instruction_set):
     module, features = made(CONFIGS[config], (6, 13))
     instruction_set(name)

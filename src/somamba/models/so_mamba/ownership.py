@@ -11,7 +11,7 @@ from somamba.models.so_mamba.config import SOMambaConfig
 from somamba.models.so_mamba.interface import InterfaceModulation, Modulation
 from somamba.models.so_mamba.mixer import Mixer
 from somamba.models.so_mamba.outlet import Outlet
-from somamba.models.so_mamba.residency import constant_gate, make_residency
+from somamba.models.so_mamba.residency import gate_weights, make_residency
 from somamba.models.so_mamba.tokens import tokenize, untokenize
 from somamba.native.weights import StreamWeights, layer_weights
 from somamba.shapes import Grid
@@ -90,6 +90,7 @@ class OwnershipBlock(nn.Module):
     def weights(self) -> StreamWeights:
         """The parameters as the compiled unit takes them, with the outlet's last layer and W_o multiplied."""
         (weight, bias), refined = layer_weights(self.merge), None
+        gate, token_gate = gate_weights(self.residency, len(self.content_norm.weight))
         if self.outlet is not None:
             read, refine = weight.split(self.merge.widths, dim=1)
             narrow, shift = layer_weights(self.outlet.narrow)
@@ -98,7 +99,8 @@ class OwnershipBlock(nn.Module):
         return StreamWeights(
             content_norm=layer_weights(self.content_norm),
             norm_eps=self.content_norm.eps,
-            gate=constant_gate(self.residency, len(self.content_norm.weight)),
+            gate=gate,
+            token_gate=token_gate,
             access=None if self.access is None else self.access.weights(),
             outlet=refined,
             merge=(weight, bias),

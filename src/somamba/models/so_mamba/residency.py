@@ -47,16 +47,16 @@ class TokenGate(Neutral):
         return evidence * full(self.project(self.norm(evidence)))
 
 
-def constant_gate(residency: nn.Module | None, d_model: int) -> Tensor | None:
-    """The share of each channel of G that enters the content, None for none; a gate of tokens has no such share."""
+def gate_weights(residency: nn.Module | None, d_model: int) -> tuple[Tensor | None, Tensor | None]:
+    """The gate of each channel, and the weights by which a token adds to it; None for each that is not there."""
     match residency:
-        case None:
-            return None
         case FixedGate(gate=gate):
-            return gate.expand(d_model).contiguous()
+            return gate.expand(d_model).contiguous(), None
+        case TokenGate(project=project):
+            return project.bias.expand(d_model).contiguous(), project.weight[0]
         case nn.Identity():
-            return torch.ones(d_model)
-    raise TypeError(f"{type(residency).__name__} is not the same for all tokens.")
+            return torch.ones(d_model), None
+    return None, None
 
 
 def make_residency(kind: Residency, d_model: int) -> nn.Module | None:

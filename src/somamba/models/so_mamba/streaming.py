@@ -42,7 +42,7 @@ COMPILED: dict[str, Callable[[Any], bool]] = {
     "routes.router": _of(True),
     "routes.access": _of(True, False),
     "routes.outlet": _of(True, False),
-    "routes.residency": _of("none", "full", "learned_channel", "learned_unit"),
+    "routes.residency": _of("none", "full", "learned_channel", "learned_token", "learned_unit"),
     "router.projection": _of("depthwise"),
     "router.compaction": _of("average", "stride"),
     "interface.hidden": lambda hidden: hidden > 0,

@@ -159,6 +159,7 @@ struct Stream {
     int64_t width, channels, heads;
     const float *content, *evidence;          // tokens width: L and G
     const float* gate;                        // width: how much of G is added to the content; null: none
+    const float* token_gate;                  // width: its product with the normed G of a token is added to the gate; null: none
     Depthwise outlet;                         // its x is G; null: no outlet
     const float* features;                    // tokens channels
     float* out;                               // tokens channels

@@ -60,7 +60,7 @@ std::string layout() {
             FIELD(forward) FIELD(backward) FIELD(sums) END
         + BEGIN(Stream)
             FIELD(tokens) FIELD(piece) FIELD(width) FIELD(channels) FIELD(heads) FIELD(content) FIELD(evidence)
-            FIELD(gate) FIELD(outlet) FIELD(features) FIELD(out) FIELD(content_weight) FIELD(content_bias)
+            FIELD(gate) FIELD(token_gate) FIELD(outlet) FIELD(features) FIELD(out) FIELD(content_weight) FIELD(content_bias)
             FIELD(evidence_weight) FIELD(evidence_bias) FIELD(project_weight) FIELD(columns) FIELD(pitch) FIELD(dt_at)
             FIELD(decay_at) FIELD(dt_bias) FIELD(hidden_size) FIELD(reduce_weight) FIELD(reduce_bias) FIELD(inner)
             FIELD(merge_weight) FIELD(merge_bias) FIELD(halved) FIELD(norm_eps) FIELD(decay_floor)

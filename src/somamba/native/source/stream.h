@@ -58,16 +58,34 @@ INLINE bf16* stream_halved(const Stream& a, int index) {
     return a.halved ? a.halved + index * CHUNK * (round_up(a.inner, 2) + round_up(a.width, 2)) : nullptr;
 }
 
+// What a token adds to its gate, with mean and 1 / deviation of its G.
+struct TokenGate {
+    float mean, inverse, share;
+    TokenGate(const Stream& a, const float* evidence) {
+        measure_tokens<1>(evidence, a.width, a.norm_eps, &mean, &inverse);
+        V total = {};
+        for (int64_t c = 0; c < a.width; c += LANES) {
+            const int lanes = (int)least(LANES, a.width - c);
+            total = fma(total, load(a.token_gate + c, lanes), off_mean(evidence + c, mean, lanes));
+        }
+        totals<1>(&total, &share);
+        share *= inverse;
+    }
+};
+
 // The content of `rows` tokens from `token` on, where it lies or, with what enters of G, in `to`.
 INLINE const float* stream_content(const Stream& a, int64_t token, int64_t rows, float* to) {
     const int64_t C = a.width;
     const float *content = a.content + token * C, *evidence = a.evidence + token * C;
     if (!a.gate) return content;
-    for (int64_t at = 0; at < rows * C; at += C)
+    for (int64_t at = 0; at < rows * C; at += C) {
+        const float share = a.token_gate ? TokenGate(a, evidence + at).share : 0.0f;
         for (int64_t c = 0; c < C; c += LANES) {
             const int lanes = (int)least(LANES, C - c);
-            store(to + at + c, fma(load(content + at + c, lanes), load(evidence + at + c, lanes), load(a.gate + c, lanes)), lanes);
+            const V gate = load(a.gate + c, lanes) + share;
+            store(to + at + c, fma(load(content + at + c, lanes), load(evidence + at + c, lanes), gate), lanes);
         }
+    }
     return to;
 }
 

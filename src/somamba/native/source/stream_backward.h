@@ -18,7 +18,8 @@ struct StreamSums {
     float *modulate, *modulate_bias;          // hidden_size (4 vectors n); 4 vectors n
     float *reduce, *reduce_bias;              // hidden_size width; hidden_size
     float *content_weight, *content_bias, *evidence_weight, *evidence_bias;  // width
-    float *interface, *outlet, *gate;         // 2 n + 2; 10 width; width
+    float *interface, *outlet;                // 2 n + 2; 10 width
+    float *gate, *token_gate;                 // width
     int64_t floats;
     StreamSums(const Stream& a, float* memory) {
         Arena arena{memory};
@@ -38,6 +39,7 @@ struct StreamSums {
         interface = arena.take(2 * a.interface.n + 2);
         outlet = arena.take(10 * a.width);
         gate = arena.take(a.width);
+        token_gate = arena.take(a.width);
         floats = arena.at - memory;
     }
 };
@@ -203,6 +205,28 @@ static void stream_backward_project(const Stream& a, const StreamGradient& d, in
     }
 }
 
+// What a token adds to its gate lets more of its G into the content, and is itself a function of that G, through its norm.
+INLINE void token_gate_backward(const Stream& a, const float* evidence, const float* of_content, float* of_evidence, float* sums) {
+    const TokenGate token(a, evidence);
+    V along = {}, weights = {};
+    for (int64_t c = 0; c < a.width; c += LANES) {
+        const int lanes = (int)least(LANES, a.width - c);
+        along = fma(along, load(of_content + c, lanes), load(evidence + c, lanes));
+        weights = weights + load(a.token_gate + c, lanes);
+    }
+    float of_share, weight;
+    totals<1>(&along, &of_share);
+    totals<1>(&weights, &weight);
+    const float shift = weight / (float)a.width, turn = token.share / (float)a.width;
+    for (int64_t c = 0; c < a.width; c += LANES) {
+        const int lanes = (int)least(LANES, a.width - c);
+        const V normed = off_mean(evidence + c, token.mean, lanes) * token.inverse;
+        const V of_normed = fma(load(a.token_gate + c, lanes) + -shift, normed, -turn) * (of_share * token.inverse);
+        store(of_evidence + c, fma(load(of_evidence + c, lanes) + of_normed, load(of_content + c, lanes), token.share), lanes);
+        store(sums + c, fma(load(sums + c, lanes), normed, of_share), lanes);
+    }
+}
+
 // G has further ways to the output: the outlet, and the content where a gate lets it in. And since G = U_nr + (U_car - L),
 // what it gets is taken off L.
 static void stream_backward_streams(const Stream& a, const StreamGradient& d, int index, int count) {
@@ -221,6 +245,9 @@ static void stream_backward_streams(const Stream& a, const StreamGradient& d, in
                              store(to, load(to, lanes) + back, lanes);
                          });
         }
+        if (a.token_gate)
+            for (int64_t at = 0; at < grid.width * C; at += C)
+                token_gate_backward(a, a.evidence + row * grid.width * C + at, content + at, evidence + at, sums.token_gate);
         for (int64_t c = 0; c < C; c += LANES) {
             const int lanes = (int)least(LANES, C - c);
             const V gate = a.gate ? load(a.gate + c, lanes) : splat(0);
