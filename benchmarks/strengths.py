@@ -31,7 +31,6 @@ from somamba.data.slices import open_slices
 from somamba.evaluation.metrics import Scores, score
 from somamba.inference.weights.trained import open_weights
 from somamba.models.base import Reconstructor
-from somamba.models.refined import Refined
 from somamba.physics.encoding import encoding
 from somamba.physics.sparse import sparse_image
 
@@ -80,10 +79,8 @@ def scored(sample: Sample, network: Reconstructor) -> dict[Choice, Scores]:
     if sample.maps is None:
         raise SystemExit("Scans without coil maps have no last step.")
     y, A = sample.kspace[None], encoding(sample.mask[None], sample.maps[None])
-    strengths = Refined(network).strengths(y, A)
-    turn = torch.ones(()) if strengths is None else strengths.turn
     seen = (sample.maps != 0).any(dim=0)
-    prior = torch.where(seen, network(y * turn, A) / turn, 0)
+    prior = torch.where(seen, network(y, A), 0)
     target = sample.target[0].numpy()
 
     def scores(image: Tensor) -> Scores:

@@ -18,7 +18,6 @@ from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
 from somamba.inference.reconstruct import reconstruct, refinement_config
 from somamba.inference.weights.trained import open_model
-from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.held_out import sampled_mask
 from somamba.raw.formats.in_memory import raw_scan_of
@@ -156,20 +155,6 @@ def test_what_is_kept_are_the_weights_that_were_judged(tmp_path):
     assert found.record["kept_step"] > 1
     again = adapt(plain, found.trained, Adaptation(steps=1))
     assert again.record["residual_before"] == pytest.approx(found.record["residual_after"], rel=1e-6)
-
-
-def test_a_network_learns_in_the_phase_in_which_it_is_used(tmp_path):
-    class Turned(Refined):
-        def strengths(self, _y, _A):
-            one = torch.ones(1, 1, 1, 1)
-            return Strengths(1j * one, 0.03 * one, 0.005 * one)
-
-    trained = tiny(tmp_path)
-    _, (plain,) = adaptation._chosen(Preparation(scan(), trained), None, 1, "cpu")
-    _, (turned,) = adaptation._chosen(Preparation(scan(), trained), Turned(SoftSense(trained.model)), 1, "cpu")
-    for part in ("y", "hidden"):
-        torch.testing.assert_close(getattr(turned.parts, part), 1j * getattr(plain.parts, part))
-    assert complex(turned.strengths.turn) == 1, "the last step behind it must not turn it again"
 
 
 def test_without_a_last_step_the_networks_own_image_is_judged(tmp_path):

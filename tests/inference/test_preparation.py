@@ -166,7 +166,7 @@ def test_the_last_step_follows_networks_for_raw_scans_and_its_strengths_are_reco
     trained = tiny(tmp_path)
     scan = raw_scan_of(columns(coil_kspace(), 2, 8), axes=("coils", "y", "x"))
     made = reconstruct(scan, trained)
-    assert set(made.provenance["refinement"]) == {"turn", "weight", "sparsity"}
+    assert set(made.provenance["refinement"]) == {"weight", "sparsity"}
     plain = reconstruct(scan, trained, RecoveryOptions(refine=False))
     assert plain.provenance["refinement"] is None
     assert reconstruct(scan, ZERO_FILLED).provenance["refinement"] is None

@@ -1,11 +1,14 @@
 """A slice is scaled as in training, and the image comes back in the units of its k-space."""
 
+import cmath
+
 import numpy as np
 import pytest
 import torch
 
 from inference.checkpoints import tiny
 from models.small import SMALL, perturb
+from promises import relative_error
 from raw.made import coil_kspace, columns, picture
 from somamba.data.config import DataConfig
 from somamba.data.simulation.measure import Draw, measure
@@ -39,6 +42,20 @@ def test_the_result_follows_the_units_of_kspace():
     one, tiny_units = (recover(network, undersampled(factor=factor)) for factor in (1.0, 1e-7))
     torch.testing.assert_close(tiny_units * 1e7, one, rtol=1e-3, atol=1e-3)
     assert not torch.allclose(one, recover(ZeroFilled(), undersampled()), atol=1e-2)
+
+
+@pytest.mark.parametrize("angle", [0.9, 2.5, -2.0])
+def test_the_result_follows_the_phase_of_kspace(angle):
+    """The network sees one phase whatever the receiver's was, so the same image comes out, turned as k-space is."""
+    network = perturb(SOMamba(SMALL)).eval()
+    plain, turn = undersampled(n_coils=1), cmath.rect(1, angle)
+    turned = MeasuredSlice(kspace=plain.kspace * turn, mask=plain.mask)
+    one, other = recover(network, plain), recover(network, turned)
+    torch.testing.assert_close(other / turn, one, rtol=1e-3, atol=1e-3)
+    # The network by itself is not like that.
+    with torch.no_grad():
+        alone, expected = (network(each.kspace[None], each.operator) for each in (turned, plain))
+    assert relative_error(alone / turn, expected) > 1e-2
 
 
 def test_the_network_sees_what_it_saw_in_training():

@@ -106,12 +106,11 @@ MISTAKES = (
         ADAPT,
     ),
     Mistake(
-        "a network is adapted in another phase than it is used in",
-        "y = y * strengths.turn\n",
-        "y = y + 0\n",
-        ADAPT,
+        "a scan and its negative are not told apart",
+        "return angle if along.real >= 0 else angle + cmath.pi",
+        "return angle",
+        "physics/test_scale.py",
     ),
-    Mistake("the network's image is not turned back", "return image / turn", "return image", "models/test_refined.py"),
     Mistake(
         "the slightest gain changes the strengths",
         "best, least, goal = first, residual, residual * (1 - self.config.margin)",

@@ -29,7 +29,7 @@ class Sample:
     target: Float[Tensor, "1 y x"]
     """Magnitude of the fully sampled slice, in the same scale."""
     scale: float
-    """What k-space and target were divided by."""
+    """What the target was divided by, and k-space too, besides a constant phase."""
     case_id: str
     slice: int
     """The number of the slice in its case."""

@@ -98,7 +98,7 @@ class Adapted:
 
 @dataclass(frozen=True, eq=False)
 class _Slice:
-    """A slice in the phase in which the network sees it."""
+    """One slice to adapt to."""
 
     parts: HeldOut
     """What is shown, and the lines that decide."""
@@ -134,7 +134,6 @@ def adapt(
         raise InputError(f"{trained.name} has no weights, so there is nothing to adapt.")
     generator = torch.Generator().manual_seed(settings.seed)
     network = copy.deepcopy(trained.model).to(device)
-    # The network learns in the phase in which it will see the scan.
     refined = Refined(SoftSense(network)) if preparation.refines(trained) else None
     numbers, slices = _chosen(preparation, refined, settings.slices, device)
     run = _Run(network, slices, settings, generator, on_progress)
@@ -261,9 +260,6 @@ def _chosen(
 
         def keep(y: Tensor, A: LinearOperator, found: list[_Slice] = found) -> Tensor:
             strengths = None if refined is None else refined.strengths(y, A)
-            if strengths is not None:
-                y = y * strengths.turn
-                strengths = strengths._replace(turn=torch.ones_like(strengths.turn))
             found.append(_Slice(hold_out(y, A, RefinementConfig.seed), strengths))
             return A.adjoint(y)
 

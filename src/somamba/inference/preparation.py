@@ -5,7 +5,7 @@
     sample    which samples are used, and which count as zero
     compress  many coils become few virtual ones
     maps      coil maps that were given, or ESPIRiT's
-    scale     brightness 1, as in training                                        `somamba.inference.recovery`
+    scale     brightness 1 and the usual phase, as in training                    `somamba.inference.recovery`
 
 A stage for the whole scan takes a `RawScan` and returns one (`whitened` is the example); a stage for a slice is a step
 of `Preparation.slice`. After the network the scale and the unit are taken back, in the opposite order.

@@ -245,8 +245,7 @@ def _facts(preparation: Preparation, trained: Trained) -> dict[str, Any]:
 
 
 def _strengths_of(refined: Refined) -> dict[str, Any]:
-    """What the provenance says: the phase and the strengths that were used, None if nothing was missing or held out."""
+    """What the provenance says: the strengths that were used, None if nothing was missing or held out."""
     if refined.used is None:
-        return {"turn": None, "weight": None, "sparsity": None}
-    turn, weight, sparsity = (strength.flatten()[0] for strength in refined.used)
-    return {"turn": float(turn.angle()), "weight": float(weight), "sparsity": float(sparsity)}
+        return {"weight": None, "sparsity": None}
+    return {name: float(strength.flatten()[0]) for name, strength in refined.used._asdict().items()}

@@ -41,7 +41,7 @@ class MeasuredSlice:
 
 @torch.no_grad()
 def recover(model: Method, measured: MeasuredSlice, device: torch.device | str = "cpu") -> Picture | None:
-    """Scale a slice as in training, run a method, and take the scale back.
+    """Scale a slice as in training, its phase included, run a method, and take the scale back.
 
     Args:
         model: The method.
@@ -60,9 +60,9 @@ def recover(model: Method, measured: MeasuredSlice, device: torch.device | str =
     scale = zero_filled_scale(y, A)
     if scale == 0:
         return None
-    if not scale < math.inf:
+    if not abs(scale) < math.inf:
         raise InputError("The samples are too large to be computed with in single precision; scale them down.")
-    image = merged(_finite(model((y / scale).to(device), A.to(device)).cpu())) * scale
+    image = merged(_finite(model((y / scale).to(device), A.to(device)).cpu()) * scale)
     # No sample says anything about what lies outside of all maps, so nothing is shown there.
     maps = measured.maps
     return image if maps is None else torch.where((maps != 0).flatten(end_dim=-3).any(dim=0), image, 0)

@@ -3,11 +3,8 @@
 The errors of a network and those of sparsity are partly independent, so their compromise is better than either. How far
 each is to be trusted differs from scan to scan. So some samples are held out, the network makes an image without them,
 and the ``mu`` and ``lambda`` that predict them clearly better than the usual ones are taken; no truth is needed.
-The phase in which the network sees the scan is chosen in the same way.
 """
 
-import cmath
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -29,9 +26,6 @@ from somamba.shapes import Images
 class Strengths(NamedTuple):
     """What is chosen for a slice, one for each: (batch, 1, 1, 1)."""
 
-    turn: Tensor
-    """Complex, of magnitude 1: what the measurements are multiplied by before the network sees them, and its image
-    divided by afterwards."""
     weight: Tensor
     """``mu``: how closely to keep to the network's image."""
     sparsity: Tensor
@@ -63,10 +57,6 @@ class RefinementConfig:
     """So many sets of lines are held out in turn, and the mean of their residuals decides."""
     search_rows: int = 32
     """Every set of lines is looked at in so many rows of its own, if whole columns were acquired."""
-    turns: int = 4
-    """So many phases are tried, spread evenly, and the one at which a wave through their residuals is lowest."""
-    least_gain: float = 0.002
-    """The phase stays as it is unless another lowers the residual by more than this share."""
     seed: int = 0
     """Names the samples that are held out."""
 
@@ -90,14 +80,9 @@ class Refined(Reconstructor):
         if strengths is None:
             image: Images = self.network(y, A)
             return image
-        turn, weight, sparsity = (strength.to(y.device) for strength in strengths)
-        image = torch.where(_seen(A), self._turned(y, A, turn), 0)
+        weight, sparsity = (strength.to(y.device) for strength in strengths)
+        image = torch.where(_seen(A), self.network(y, A), 0)
         return sparse_image(y, A, sparsity, prior=image, weight=weight, iterations=self.config.iterations)
-
-    def _turned(self, y: Tensor, A: LinearOperator, turn: Tensor) -> Images:
-        """The network's image of measurements of another phase, turned back."""
-        image: Images = self.network(y * turn, A)
-        return image / turn
 
     @torch.no_grad()
     def strengths(self, y: Tensor, A: LinearOperator) -> Strengths | None:
@@ -118,34 +103,7 @@ class Refined(Reconstructor):
         except InputError:
             return None
         parts = _fewer_coils(joined(sets), self.config.search_coils, len(y))
-        turn, prior = self._best_turn(parts, len(y))
-        return _Search(parts, turn, prior, self.config).chosen()
-
-    def _best_turn(self, parts: HeldOut, n_slices: int) -> tuple[Tensor, Images]:
-        """The phase at which the network predicts the held-out samples best, and its image.
-
-        A scan has an arbitrary phase, and a network need not treat all alike: it has seen some more often than others.
-        """
-        n_turns, n_sets = self.config.turns, len(parts.y) // n_slices
-
-        def tried(turns: Sequence[Tensor]) -> list[tuple[Tensor, Images, Tensor]]:
-            """Each phase with its image and its residual. All are one batch."""
-            many = joined([parts] * len(turns))
-            images = self._turned(many.y, many.A, torch.cat([turn.repeat(n_sets, 1, 1, 1) for turn in turns]))
-            residuals = [_mean(one, n_slices) for one in many.residual(images).chunk(len(turns))]
-            return list(zip(turns, images.chunk(len(turns)), residuals, strict=True))
-
-        steps = [cmath.rect(1, 2 * math.pi * number / n_turns) for number in range(n_turns)]
-        found = tried([torch.full_like(parts.y[:n_slices, :1, :1, :1], step) for step in steps])
-        wave = torch.stack([turn * residual for turn, _, residual in found]).mean(dim=0)
-        found += tried([torch.where(wave == 0, 1, -wave / torch.where(wave == 0, 1, wave).abs())])
-        best, image, least = found[0]
-        least = least * (1 - self.config.least_gain)
-        for turn, other, residual in found[1:]:
-            better = residual < least
-            best, least = torch.where(better, turn, best), torch.where(better, residual, least)
-            image = torch.where(better.repeat(n_sets, 1, 1, 1), other, image)
-        return best, image
+        return _Search(parts, self.network(parts.y, parts.A), len(y), self.config).chosen()
 
 
 def _seen(A: LinearOperator) -> Tensor:
@@ -172,22 +130,22 @@ def _fewer_coils(parts: HeldOut, n_coils: int, n_slices: int) -> HeldOut:
 class _Search:
     """The strengths that predict the held-out samples, of each slice on its own."""
 
-    def __init__(self, parts: HeldOut, turn: Tensor, prior: Images, config: RefinementConfig) -> None:
+    def __init__(self, parts: HeldOut, prior: Images, n_slices: int, config: RefinementConfig) -> None:
         """Keep what is compared with.
 
         Args:
             parts: The samples of several sets, one after the other.
-            turn: The phase of each slice.
             prior: The network's images of what is seen.
+            n_slices: The slices of each set.
             config: The candidates.
         """
-        self.parts, self.turn, self.prior, self.config = parts, turn, prior, config
+        self.parts, self.prior, self.n_slices, self.config = parts, prior, n_slices, config
 
     def chosen(self) -> Strengths:
         """The usual strengths; another lambda, and with it another mu, if it is clearly better."""
         config = self.config
-        weight, sparsity = (torch.full_like(self.turn.real, usual) for usual in (config.weight, config.sparsity))
-        best = Strengths(self.turn, weight, sparsity)
+        like = self.parts.y.real[: self.n_slices, :1, :1, :1]
+        best = Strengths(*(torch.full_like(like, usual) for usual in (config.weight, config.sparsity)))
         usual, *residuals = self._residuals([best, *self._others(best, "sparsity")])
         best, least = self._clearly_better(best, usual, self._others(best, "sparsity"), residuals)
         others = self._others(best, "weight")
@@ -211,7 +169,7 @@ class _Search:
 
     def _residuals(self, candidates: Sequence[Strengths]) -> list[Tensor]:
         """The residual of the held-out samples with each of the candidates, (batch, 1, 1, 1). All are one batch."""
-        n_sets = len(self.parts.y) // len(self.turn)
+        n_sets = len(self.parts.y) // self.n_slices
         many = joined([self.parts] * len(candidates))
         weights, sparsities = (
             torch.cat([getattr(one, name).repeat(n_sets, 1, 1, 1) for one in candidates])
@@ -220,7 +178,7 @@ class _Search:
         prior = self.prior.repeat(len(candidates), 1, 1, 1)
         iterations = self.config.search_iterations
         images = sparse_image(many.y, many.A, sparsities, prior=prior, weight=weights, iterations=iterations)
-        return [_mean(one, len(self.turn)) for one in many.residual(images).chunk(len(candidates))]
+        return [_mean(one, self.n_slices) for one in many.residual(images).chunk(len(candidates))]
 
 
 def _mean(residuals: Tensor, n_slices: int) -> Tensor:

@@ -74,7 +74,7 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
     if not kspace.any():
         raise DataError(f"{name}: the measured samples are all zero.")
     scale = zero_filled_scale(kspace[None], encoding(mask[None], None if maps is None else maps[None]))
-    if not scale > 0:
+    if not abs(scale) > 0:
         raise DataError(
             f"{name}: the coil maps are zero nearly everywhere, so no image can be made with them. "
             "Maps need some 16 central lines: raise mask_options.center_fraction, or leave the case out."
@@ -83,8 +83,8 @@ def raw(values: NDArray[Any], config: DataConfig, draw: Draw) -> Sample:
         kspace=kspace / scale,
         mask=mask,
         maps=maps,
-        target=target / scale,
-        scale=scale,
+        target=target / abs(scale),
+        scale=abs(scale),
         case_id=draw.case_id,
         slice=draw.slice,
     )

@@ -90,14 +90,14 @@ def _attempt(image: Tensor, config: DataConfig, augmentation: Augmentation, draw
     maps = coarse_espirit(measured[None], calibration_width=CALIBRATION)
     target = combine(ifft2c(full)[None], maps)[0].abs()
     scale = zero_filled_scale(measured[None], encoding(mask[None], maps))
-    if not scale > 0:
+    if not abs(scale) > 0:
         return None
     return Sample(
         kspace=measured / scale,
         mask=mask,
         maps=maps[0] if config.combine == "sense" else None,
-        target=target / scale,
-        scale=scale,
+        target=target / abs(scale),
+        scale=abs(scale),
         case_id=draw.case_id,
         slice=draw.slice,
     )
