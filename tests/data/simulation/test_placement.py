@@ -44,9 +44,9 @@ def test_no_part_of_the_spectrum_is_empty():
 
 def test_a_brain_gets_a_head_and_a_head_keeps_its_own():
     image = disc()
-    bare = dressed(image, np.random.default_rng(3), stripped=True, scalp=0)
-    covered = dressed(image, np.random.default_rng(3), stripped=True, scalp=1)
-    kept = dressed(image, np.random.default_rng(3), stripped=False, scalp=1)
+    bare = dressed(image, np.random.default_rng(3), stripped=True, scalp=0, fat=1)
+    covered = dressed(image, np.random.default_rng(3), stripped=True, scalp=1, fat=1)
+    kept = dressed(image, np.random.default_rng(3), stripped=False, scalp=1, fat=0)
     outside = image == 0
     assert not bare[outside].any()
     assert (covered[outside].abs() > 1).any()

@@ -1,5 +1,6 @@
 """What differs from scan to scan, and within which bounds it is drawn, so that one network holds on many scanners."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,10 @@ class Augmentation:
     maps: Literal["true", "estimated"] = "true"
     """Coil maps as they were drawn, or as ESPIRiT estimates them from the measured calibration lines; the target is
     then what these maps make of the whole scan, as for a real one. What follows belongs to ``estimated``."""
+    fat: float | int = 0.75
+    """How often the fat below the skin of a whole object gets a phase and a brightness of its own."""
+    unevenness: tuple[float | int, float | int] = (0, 0.25)
+    """Standard deviation of a phase that is not smooth, in radians."""
     compressed: int = 12
     """More coils than this are compressed to so many, by what the calibration lines hold."""
     size: tuple[int, int] = (192, 256)
@@ -45,7 +50,10 @@ class Augmentation:
             low, high = getattr(self, name)
             if not smallest <= low <= high:
                 raise ConfigError(f"augmentation.{name}=({low}, {high}) must rise, from {smallest:g} at least.")
-        for name in ("scalp", "padded", "folded"):
+        low, high = self.unevenness
+        if not 0 <= low <= high <= math.pi:
+            raise ConfigError(f"augmentation.unevenness=({low}, {high}) must rise, from 0 to pi at most.")
+        for name in ("scalp", "fat", "padded", "folded"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"augmentation.{name}={getattr(self, name)} is a share of the slices, 0 to 1.")
         check_between(

@@ -14,6 +14,7 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from somamba.data.simulation.anatomy import FAINT, Picture, contrast, depth_below, head
+from somamba.data.simulation.fat import with_fat
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.scale import brightness
 
@@ -65,8 +66,10 @@ def placed(image: Picture, view: View, draw: np.random.Generator) -> Float[Tenso
     return F.grid_sample(image[None, None], grid, mode="bicubic", align_corners=False)[0, 0].clamp_(min=0)
 
 
-def dressed(image: Picture, draw: np.random.Generator, *, stripped: bool, scalp: float | int) -> Complex[Tensor, "y x"]:
-    """Another contrast, and a head around a brain that has lost it.
+def dressed(
+    image: Picture, draw: np.random.Generator, *, stripped: bool, scalp: float | int, fat: float | int
+) -> Complex[Tensor, "y x"]:
+    """Another contrast, a head around a brain that has lost it, and the phase of fat.
 
     Args:
         image: An object on its grid.
@@ -74,9 +77,12 @@ def dressed(image: Picture, draw: np.random.Generator, *, stripped: bool, scalp:
         stripped: Whether this is a brain without its skull; whole heads keep the contrast of the scanner as often as
             they get another one.
         scalp: How often a brain gets a head.
+        fat: How often the fat of a whole object gets a phase of its own.
     """
     if stripped or draw.uniform() < 0.5:
         image = contrast(image, draw)
+    if not stripped and draw.uniform() < fat:
+        return with_fat(image, draw)
     if not stripped or draw.uniform() >= scalp:
         return image.to(torch.complex64)
     bright = brightness(image)

@@ -21,7 +21,7 @@ from somamba.data.config import DataConfig
 from somamba.data.simulation.augmentation import bounded_config
 from somamba.data.simulation.augmentation_config import Augmentation
 from somamba.data.simulation.placement import View, at_resolution, dressed, placed
-from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, varied_coils
+from somamba.data.simulation.scanner import complex_noise, generator, smooth_phase, uneven_phase, varied_coils
 from somamba.data.simulation.seeds import Draw, mask_for
 from somamba.errors import DataError
 from somamba.physics.coils.coarse_maps import coarse_espirit
@@ -139,10 +139,12 @@ def whole_scan(
         fill[1] = numbers.uniform(1.1, 1.4) / WIDER
     view = View((shape[0], width), (float(fill[0]), float(fill[1])))
     if augmentation.anatomy:
-        fine = dressed(placed(image, view, numbers), numbers, stripped=stripped, scalp=augmentation.scalp)
+        shares = {"scalp": augmentation.scalp, "fat": augmentation.fat}
+        fine = dressed(placed(image, view, numbers), numbers, stripped=stripped, **shares)
     else:
         fine = placed(image, view, numbers).to(torch.complex64)
-    fine = fine * smooth_phase((fine.shape[0], fine.shape[1]), seed=draw.of("phase"))
+    size = (fine.shape[0], fine.shape[1])
+    fine = fine * smooth_phase(size, seed=draw.of("phase")) * uneven_phase(size, augmentation.unevenness, numbers)
     coils = varied_coils(config.n_coils, view.shape, seed=draw.of("coils"))
     energy = (coils.real.square() + coils.imag.square()).sum(dim=0)
     # Coils shade the image; vendors correct for it more or less.

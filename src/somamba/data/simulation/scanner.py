@@ -10,6 +10,8 @@ from torch import Tensor
 
 PHASE_ORDER = 3
 """Degree of the polynomial behind the phase: field inhomogeneity and flow are smooth on the scale of an image."""
+UNEVEN = (6, 60)
+"""The coarsest and the finest grid of an uneven phase: so many independent angles along each side."""
 COIL_DISTANCE = 1.2
 """Distance of the coils from the centre, in half image widths: just outside the body."""
 COARSE = 24
@@ -87,6 +89,22 @@ def smooth_phase(shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "y x"]
             angle = angle + draw.standard_normal() * y**power_y * x**power_x
     angle = angle * (math.pi * draw.uniform(0.3, 1.0) / angle.abs().max().clamp(min=1e-12))
     return torch.polar(torch.ones_like(angle), angle).to(torch.complex64)
+
+
+def uneven_phase(
+    shape: tuple[int, int], unevenness: tuple[float, float], draw: np.random.Generator
+) -> Complex[Tensor, "y x"]:
+    """A unit phasor whose angle varies within a few pixels or many: vessels, air, flow, what a polynomial cannot be.
+
+    Args:
+        shape: Rows and columns.
+        unevenness: The least and the largest standard deviation of the angle.
+        draw: Random numbers.
+    """
+    size = int(math.exp(draw.uniform(math.log(UNEVEN[0]), math.log(UNEVEN[1]))))
+    deviation = draw.uniform(*unevenness)
+    angle = enlarge(torch.from_numpy(draw.standard_normal((size, size), dtype=np.float32)), shape) * deviation
+    return torch.polar(torch.ones_like(angle), angle)
 
 
 def complex_noise(shape: tuple[int, ...], deviation: float, *, seed: int) -> Complex[Tensor, "..."]:
