@@ -92,7 +92,7 @@ def smooth_phase(shape: tuple[int, int], *, seed: int) -> Complex[Tensor, "y x"]
 
 
 def uneven_phase(
-    shape: tuple[int, int], unevenness: tuple[float, float], draw: np.random.Generator
+    shape: tuple[int, int], unevenness: tuple[float | int, float | int], draw: np.random.Generator
 ) -> Complex[Tensor, "y x"]:
     """A unit phasor whose angle varies within a few pixels or many: vessels, air, flow, what a polynomial cannot be.
 
