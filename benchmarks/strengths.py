@@ -5,10 +5,9 @@
 
 Slices of the heads kept for validation (`somamba data heads`) are put into drawn scanners, 10 to 16 coils compressed
 to 12, at x4 and x8 with 12, 18 and 24 calibration lines, and coil maps are estimated from those lines. The network
-makes an image of each scan in the phase that held-out lines choose. The last step then runs with every mu, lambda and
-number of iterations. The table gives PSNR and SSIM on average, and how many dB and how much SSIM are lost on average
-against the best of all choices for each scan. The last line names the choice of the least loss, where 0.02 of SSIM
-count as 1 dB.
+makes an image of each scan, and the last step runs with every mu, lambda and number of iterations. The table gives PSNR
+and SSIM on average, and how many dB and how much SSIM are lost on average against the best of all choices for each
+scan. The last line names the choice of the least loss, where 0.02 of SSIM count as 1 dB.
 """
 
 import argparse

@@ -44,6 +44,6 @@ def with_fat(image: Picture, draw: np.random.Generator) -> Complex[Tensor, "y x"
         draw: Random numbers.
     """
     share = fat_share(image, draw)
-    strength = math.exp(draw.uniform(math.log(0.4), math.log(2.5)))
+    strength = math.exp(draw.uniform(math.log(0.4), math.log(4)))
     turn = torch.polar(torch.tensor(strength), torch.tensor(draw.uniform(-math.pi, math.pi), dtype=torch.float32))
     return image * (1 - share) + image * share * turn
