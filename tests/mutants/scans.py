@@ -106,6 +106,18 @@ MISTAKES = (
         ADAPT,
     ),
     Mistake(
+        "fat keeps the phase of water",
+        "image * (1 - share) + image * share * turn",
+        "image * (1 - share) + image * share * turn.abs()",
+        "data/simulation/test_fat.py",
+    ),
+    Mistake(
+        "holes in an object count as its outside",
+        "np.pad(binary_fill_holes(coarse), 1)",
+        "np.pad(coarse, 1)",
+        "data/simulation/test_fat.py",
+    ),
+    Mistake(
         "a scan and its negative are not told apart",
         "return angle if along.real >= 0 else angle + cmath.pi",
         "return angle",
@@ -155,7 +167,7 @@ MISTAKES = (
     ),
     Mistake(
         "images keep the scale of training",
-        "A.to(device)).cpu())) * scale",
+        "A.to(device)).cpu()) * scale)",
         "A.to(device)).cpu()))",
         "inference/test_recovery.py",
     ),
