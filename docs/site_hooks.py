@@ -9,6 +9,7 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
     "weights/brain_raw.md": "src/somamba/bundled_weights/brain_raw/README.md",
+    "weights/brain_raw_1.md": "weights/brain_raw_1/README.md",
     "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
     "weights/so_mamba_acdc_x8.md": "weights/so_mamba_acdc_x8/README.md",
     "weights/so_mamba_adaptive_acdc_x4.md": "weights/so_mamba_adaptive_acdc_x4/README.md",
