@@ -96,6 +96,8 @@ def test_a_network_of_any_size_is_built_or_refused_at_once(kind, path, number):
         "seed: -1",
         "minutes: .inf",
         "epochs: 1000000000000",
+        "tilt: 1.5",
+        "tilt: -0.1",
         "batch_size: 10000000000",
         "optimiser: {betas: [2, 3]}",
         "machine: {threads: 1000000000}",
@@ -147,6 +149,6 @@ def test_every_field_of_a_recipe_is_covered():
     nested = {"network", "data", "optimiser", "machine", "anneal"}
     plain = {item.name for item in fields(Recipe)} - nested
     assert plain == {
-        *("model", "loss", "epochs", "minutes", "batch_size", "mirror", "turn", "bf16", "seed"),
+        *("model", "loss", "epochs", "minutes", "batch_size", "mirror", "turn", "tilt", "bf16", "seed"),
         *("validate_every", "validation_cases"),
     }

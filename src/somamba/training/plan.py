@@ -140,7 +140,7 @@ def batches_from(step: int, dataset: SliceDataset, recipe: Recipe, plan: Plan, w
         plan: The steps of the run.
         world: The processes that train together.
     """
-    dataset = replace(dataset, orientation=Orientation(mirror=recipe.mirror, turn=recipe.turn))
+    dataset = replace(dataset, orientation=Orientation(mirror=recipe.mirror, turn=recipe.turn, tilt=recipe.tilt))
     for epoch in count(step // plan.steps_per_epoch):
         order = epoch_order(len(dataset), seed=recipe.seed, epoch=epoch)
         shares = list(training_batches(order, plan.share, rank=world.rank, world=world.size))

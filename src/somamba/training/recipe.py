@@ -110,6 +110,8 @@ class Recipe:
     """Mirror each training slice with probability 1/2; protocol ``magnitude`` only. The paper names no augmentation."""
     turn: bool = False
     """Turn training slices by a random multiple of 90 degrees, or of 180 if they are not square; likewise."""
+    tilt: float | int = 0.0
+    """The probability that a training slice is tilted by up to 15 degrees, zoomed and shifted a little; likewise."""
     bf16: bool = False
     """Layers in bfloat16 by autocast; FFT, data consistency and scan stay in float32."""
     seed: int = 0
@@ -138,7 +140,7 @@ class Recipe:
         if not isinstance(self.network, wanted):
             raise ConfigError(f"model={self.model!r} needs network: {wanted.__name__}, got {self.network!r}.")
         check_positive(self, "", "epochs", "minutes", "batch_size", "validate_every", "validation_cases")
-        check_between(self, epochs=(1, 10**6), batch_size=(1, LARGEST_BATCH), seed=(0, LARGEST_WHOLE))
+        check_between(self, epochs=(1, 10**6), batch_size=(1, LARGEST_BATCH), seed=(0, LARGEST_WHOLE), tilt=(0, 1))
         if not self.optimiser.warmup_epochs < self.epochs:
             raise ConfigError(
                 f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} leaves nothing of epochs={self.epochs}; "
@@ -149,8 +151,10 @@ class Recipe:
                 f"optimiser.warmup_epochs={self.optimiser.warmup_epochs:g} and decay_epochs="
                 f"{self.optimiser.decay_epochs:g} together are longer than epochs={self.epochs}."
             )
-        if (self.mirror or self.turn) and self.data.protocol != "magnitude":
-            raise ConfigError("mirror and turn belong to protocol 'magnitude'; 'raw' has data.augmentation.anatomy.")
+        if (self.mirror or self.turn or self.tilt) and self.data.protocol != "magnitude":
+            raise ConfigError(
+                "mirror, turn and tilt belong to protocol 'magnitude'; 'raw' has data.augmentation.anatomy."
+            )
         if self.anneal is not None and self.minutes is not None:
             raise ConfigError("A run under a budget of minutes cannot be annealed: its rate follows the clock.")
 

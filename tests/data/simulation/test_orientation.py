@@ -1,4 +1,4 @@
-"""Training slices are mirrored and turned as drawn, before they are measured; those of validation never are."""
+"""Training slices are mirrored, turned and tilted as drawn, before they are measured; those of validation never are."""
 
 from collections import Counter
 from dataclasses import replace
@@ -74,3 +74,43 @@ def test_the_image_is_turned_first_and_then_measured_through_the_fixed_mask(tmp_
         assert torch.allclose(after.kspace, kspace)
         changed += not image.equal(before.target)
     assert changed > 0
+
+
+def smooth(shape=(32, 32)):
+    """An object in the middle of dark surroundings, between 0 and 1."""
+    y, x = np.meshgrid(*(np.linspace(-1, 1, length) for length in shape), indexing="ij")
+    return np.exp(-6 * (x - 0.1) ** 2 - 9 * (y + 0.1) ** 2).astype(np.float32)
+
+
+def tilted(image, epochs, tilt=1.0):
+    orientation = Orientation(tilt=tilt)
+    return [orientation.apply(image, Draw(0, epoch, "case", 3)) for epoch in range(epochs)]
+
+
+def test_about_so_many_slices_are_tilted_as_was_asked_for():
+    image = smooth()
+    changed = sum(not np.array_equal(made, image) for made in tilted(image, 400, tilt=0.3))
+    assert 80 < changed < 160
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (24, 40)])
+def test_a_tilted_slice_keeps_its_shape_and_spans_zero_to_one(shape):
+    for made in tilted(smooth(shape), 20):
+        assert made.shape == shape
+        assert made.dtype == np.float32
+        assert (made.min(), made.max()) == (0, 1)
+
+
+def test_a_tilt_moves_the_object_a_little_and_nothing_dark_comes_in_at_the_edges():
+    image = np.clip(smooth() + 0.5, 0, None)
+    start = np.array([np.average(index, weights=smooth()) for index in np.indices(image.shape)])
+    for made in tilted(smooth(), 20):
+        place = np.array([np.average(index, weights=made) for index in np.indices(made.shape)])
+        assert 0 < np.abs(place - start).max() < 0.2 * 32
+    # Surroundings of 0.5 stay at 0.5 of what is scaled: beyond the edges lies the mirror image, not zero.
+    assert all(made.min() == 0 and np.median(made) < 0.2 for made in tilted(image, 20))
+
+
+def test_an_image_without_contrast_stays_as_it_is():
+    flat = np.full((8, 8), 0.5, dtype=np.float32)
+    assert all(np.array_equal(made, flat) for made in tilted(flat, 5))

@@ -58,10 +58,25 @@ def place(image: Picture, draw: np.random.Generator) -> Picture:
     """Turn (by about a multiple of 90 degrees), mirror, zoom and shift."""
     angle = math.pi / 2 * draw.integers(4) + math.radians(draw.uniform(-15, 15))
     zoom = draw.uniform(0.85, 1.25) * draw.uniform(0.95, 1.05, 2) * (1, draw.choice((-1, 1)))
+    return moved(image, angle, zoom, draw.uniform(-0.08, 0.08, 2), outside="zeros").clamp_(min=0)
+
+
+def moved(
+    image: Picture, angle: float, zoom: NDArray[np.float64], shift: NDArray[np.float64], *, outside: str
+) -> Picture:
+    """An image turned, zoomed and shifted, by cubic interpolation.
+
+    Args:
+        image: The image.
+        angle: In radians.
+        zoom: Of columns and of rows; a negative one mirrors.
+        shift: Of columns and of rows, in halves of the image.
+        outside: What lies beyond the image: ``zeros``, or its ``reflection``.
+    """
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    matrix = np.column_stack([turn / zoom[:, None], draw.uniform(-0.08, 0.08, 2)])
+    matrix = np.column_stack([turn / zoom[:, None], shift])
     grid = F.affine_grid(torch.from_numpy(matrix[None]).float(), [1, 1, *image.shape], align_corners=False)
-    return F.grid_sample(image[None, None], grid, mode="bicubic", align_corners=False)[0, 0].clamp_(min=0)
+    return F.grid_sample(image[None, None], grid, mode="bicubic", padding_mode=outside, align_corners=False)[0, 0]
 
 
 def contrast(image: Picture, draw: np.random.Generator) -> Picture:
