@@ -12,6 +12,7 @@ from somamba.cli.commands.train import RESUMABLE
 from somamba.cli.output import complain, make_console, say
 from somamba.errors import ConfigError
 from somamba.native.memory import keep_pages
+from somamba.report.names import counted
 from somamba.results.journal import Event
 from somamba.runtime.lock import locked
 from somamba.runtime.processes import announced_size
@@ -86,7 +87,7 @@ def plan_table(runs: Sequence[Run]) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for run in runs:
         done, recipe = run_status(run), run.recipe
-        budget = f"{recipe.epochs} epochs" if run.budget is None else duration(run.budget)
+        budget = counted(recipe.epochs, "epoch") if run.budget is None else duration(run.budget)
         steps = f"{done.steps:,} steps" if done.steps else "-"
         table.add_row(run.name, recipe.model, done.state, str(recipe.seed), f"{run.parameters:,}", steps, budget)
     return table
