@@ -37,7 +37,7 @@ class Adaptation:
 
     steps: int | None = None
     """How many steps; None takes at most `MOST_STEPS` and stops when the held-out samples get no better."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     """The rate of Adam."""
     average: float = 0.9
     """The weights that are judged and kept are a moving average over the steps, with this decay."""
@@ -47,7 +47,7 @@ class Adaptation:
     """Slices of a volume to adapt to, spread over it."""
     check_every: int = 10
     """Steps between two looks at the held-out samples."""
-    patience: int = 2
+    patience: int = 3
     """So many looks at the held-out samples without improvement end the adaptation."""
     hidden: float = 0.3
     """Share of the samples that a step holds out and learns to predict."""
@@ -67,7 +67,7 @@ class Adaptation:
             )
 
 
-MOST_STEPS = 100
+MOST_STEPS = 200
 """Most steps of an adaptation that stops by itself."""
 
 
