@@ -88,7 +88,8 @@ def test_every_shipped_recipe_can_be_built_and_is_what_its_name_says(path):
     dataset, *_, factor = path.stem.split("_")
     assert (recipe.data.dataset, f"x{recipe.data.acceleration:g}") == (dataset, factor)
     assert recipe.data.protocol == ("raw" if dataset == "m4raw" else "magnitude")
-    assert recipe.model == ("so_mamba_adaptive" if "adaptive" in path.stem else "so_mamba")
+    kinds = {"adaptive": "so_mamba_adaptive", "residency": "content_residency"}
+    assert recipe.model == next((model for kind, model in kinds.items() if kind in path.stem), "so_mamba")
     assert replace(recipe.network, coils=1) == MODELS[recipe.model].config
     assert 1.8e6 < sum(p.numel() for p in build_model(recipe).parameters()) < 1.9e6
     if path.stem in PAPER:
