@@ -9,14 +9,14 @@ import torch
 
 import somamba
 from inference.checkpoints import tiny
-from raw.made import coil_kspace, columns, picture
-from somamba.errors import ConfigError, InputError
+from raw.made import coil_kspace, columns, true_maps
+from somamba.errors import ConfigError
 from somamba.evaluation.metrics import score
-from somamba.inference.preparation import Preparation, RecoveryOptions, estimated_maps, given_maps
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruct import reconstruct, recover_slice
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_model, open_weights
-from somamba.physics.fourier import fft2c, ifft2c
+from somamba.physics.fourier import fft2c
 from somamba.raw.formats.in_memory import raw_scan_of
 from somamba.raw.opening import open_raw_scan
 
@@ -155,8 +155,7 @@ def test_no_coil_is_refused():
 
 def test_given_maps_are_compressed_with_the_coils():
     kspace = columns(coil_kspace(), 2, 8)
-    maps = np.ones_like(kspace)
-    scan = raw_scan_of(kspace, maps=maps, axes=("coils", "y", "x"))
+    scan = raw_scan_of(kspace, maps=true_maps(), axes=("coils", "y", "x"))
     prepared = Preparation(scan, ZERO_FILLED, RecoveryOptions(coils=2)).slice(0)
     norm = torch.linalg.vector_norm(prepared.measured.maps, dim=0)
     torch.testing.assert_close(norm, torch.ones_like(norm))
@@ -179,33 +178,3 @@ def test_all_slices_of_a_volume_share_the_strengths(tmp_path):
     made = reconstruct(raw_scan_of(volume, axes=("slices", "coils", "y", "x")), tiny(tmp_path))
     assert made.provenance["refinement"]["weight"] is not None
     np.testing.assert_allclose(made.images[2], 2 * made.images[1], rtol=1e-3, atol=1e-4 * np.abs(made.images).max())
-
-
-def test_estimated_maps_explain_the_coil_images():
-    kspace = torch.from_numpy(coil_kspace(4, 48, 40))
-    maps = estimated_maps(kspace)
-    images = ifft2c(kspace)
-    inside = (picture(48, 40) > 0) & (maps.abs().sum(dim=0) > 0)
-    merged = (maps.conj() * images).sum(dim=0)
-    assert float(inside.float().mean()) > 0.2
-    torch.testing.assert_close((maps * merged)[:, inside], images[:, inside], atol=0.1, rtol=0.1)
-
-
-def test_too_few_lines_are_refused_with_advice():
-    with pytest.raises(InputError, match=r"32 rows x 4 columns.*--maps FILE.*at least 6, better 24"):
-        estimated_maps(torch.from_numpy(columns(coil_kspace(), 8, 4)))
-
-
-def test_a_centre_that_was_not_acquired_is_refused_with_advice():
-    kspace = torch.from_numpy(coil_kspace())
-    kspace[..., 12] = 0
-    with pytest.raises(InputError, match=r"was not acquired.*--maps FILE"):
-        estimated_maps(kspace)
-
-
-def test_given_maps_get_unit_norm_and_keep_their_zeros(rng):
-    maps = 5 * torch.randn(3, 8, 6, dtype=torch.complex64, generator=rng)
-    maps[:, 0] = 0
-    norm = torch.linalg.vector_norm(given_maps(maps), dim=0)
-    torch.testing.assert_close(norm[1:], torch.ones(7, 6))
-    assert not norm[0].any()

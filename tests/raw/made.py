@@ -49,9 +49,14 @@ def picture(height: int = 32, width: int = 24) -> torch.Tensor:
     return ((y / 0.6) ** 2 + (x / 0.5) ** 2 < 1).float() + ((y - 0.2) ** 2 + (x - 0.2) ** 2 < 0.02).float()
 
 
+def true_maps(n_coils: int = 3, height: int = 32, width: int = 24) -> np.ndarray:
+    """The sensitivities (coils, y, x) behind `coil_kspace`."""
+    return coil_maps(n_coils, (height, width), seed=1).numpy()
+
+
 def coil_kspace(n_coils: int = 3, height: int = 32, width: int = 24) -> np.ndarray:
     """Centred k-space (coils, y, x) of the object, fully sampled."""
-    maps = coil_maps(n_coils, (height, width), seed=1)
+    maps = torch.from_numpy(true_maps(n_coils, height, width))
     return fft2c(maps * picture(height, width)).numpy()
 
 

@@ -8,7 +8,7 @@ import torch
 
 from raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, DataError
-from somamba.physics.fourier import ifft2c
+from somamba.physics.fourier import fft2c, ifft2c
 from somamba.raw.layout import Arrangement, Choices, find_arrangement, find_axes, maps_axes
 
 PATH = Path("a.npy")
@@ -133,3 +133,38 @@ def test_a_real_head_that_fills_the_view_is_rolled_back_whichever_way_it_lies(fl
     for lies, expected in ((turn(kspace), True), (turn(kspace) * signs[:, None] * signs, False)):
         found = find_arrangement(lies.astype(np.complex64), Path("a"), centred=None, may_be_rolled=True)
         assert (found.corner, found.rolled) == (False, expected)
+
+
+def folded(kspace, columns):
+    """A centred scan of a field of view that is only so many columns wide; what lies outside folds in."""
+    images = ifft2c(torch.from_numpy(kspace)).numpy()
+    narrow = np.zeros((*images.shape[:2], columns), images.dtype)
+    for column in range(images.shape[2]):
+        narrow[:, :, (column - images.shape[2] // 2 + columns // 2) % columns] += images[:, :, column]
+    return fft2c(torch.from_numpy(narrow)).numpy()
+
+
+@pytest.mark.parametrize("columns", [168, 150, 128, 112])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("acceleration", [1, 2])
+def test_a_head_that_folds_over_is_not_taken_for_rolled(columns, turned, acceleration, shared_data):
+    kspace = np.fft.fftshift(np.load(shared_data / "raw_kspace" / "brain_13coil_flip4.npy"), axes=YX)
+    kspace = Arrangement(rolled=True).apply(kspace)
+    narrow = folded(np.ascontiguousarray(kspace.swapaxes(*YX)) if turned else kspace, columns)
+    acquired = np.arange(columns) % acceleration == 0
+    acquired[columns // 2 - 12 : columns // 2 + 12] = True
+    found = find_arrangement(np.where(acquired, narrow, 0), PATH, centred=None, may_be_rolled=True)
+    assert not found.rolled
+    assert ("left as it is" in " ".join(found.notes())) == found.unclear
+    # Along its other axis this head leaves hardly a border, so upright little tells how it lies.
+    if turned or columns < 168:
+        assert found.unclear == (not turned)
+
+
+def test_an_image_that_fills_the_view_is_taken_for_what_programs_do():
+    image = np.ones((1, 32, 24), np.complex64)
+    centred, plain = CONVENTIONS["centred"][0](image), CONVENTIONS["plain"][0](image)
+    assert find_arrangement(centred, PATH, centred=None, may_be_rolled=True) == Arrangement(unclear=True)
+    found = find_arrangement(plain, PATH, centred=None, may_be_rolled=True)
+    assert found == Arrangement(corner=True, rolled=True, unclear=True)
+    assert "rolled back. If the picture is cut apart" in found.notes()[1]

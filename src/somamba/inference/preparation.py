@@ -24,9 +24,9 @@ from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, 
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained
 from somamba.physics.coils.compression import MOST_COILS, compress, compression_matrix
-from somamba.physics.coils.maps import calibration_region, espirit_sets
 from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
+from somamba.raw.coil_maps import estimated_maps, given_maps
 from somamba.raw.noise import whitened
 from somamba.raw.raw_scan import RawScan
 from somamba.raw.sampling import SliceSampling, find_sampling
@@ -38,12 +38,6 @@ MAGNITUDE_ONLY = (
 )
 EDGE = 56
 """One row in so many, on each side, is the edge of k-space: 4 of 224."""
-KERNEL = 6
-"""Rows and columns of ESPIRiT's patches, BART's default: the least that must be acquired around the centre."""
-ADVICE = (
-    "Give coil maps (--maps FILE, in Python maps=), or a scan with at least "
-    f"{KERNEL}, better 24, neighbouring lines acquired around the centre of k-space."
-)
 USUAL = 2.0**40
 """Samples between this and its inverse are computed with as they are: their squares are far from single precision's
 limits."""
@@ -85,6 +79,8 @@ class PreparedSlice:
     """What the samples were divided by; the images are multiplied by it."""
     energy: float = 1.0
     """Share of the energy of the calibration samples that the virtual coils keep; 1 without compression."""
+    unseen: float = 0.0
+    """Share of the energy at low resolution that estimated coil maps do not explain."""
     magnitudes: bool = False
     """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
 
@@ -155,7 +151,8 @@ class Preparation:
             matrix, energy = self._compression(index, torch.where(mask, full, 0), sampling)
             full = full if matrix is None else compress(matrix, full)
             kspace = torch.where(mask, full, 0)
-            measured = MeasuredSlice(kspace=kspace, mask=mask, maps=self._maps(index, kspace, unit, matrix))
+            maps, unseen = self._maps(index, kspace, unit, matrix)
+            measured = MeasuredSlice(kspace=kspace, mask=mask, maps=maps)
         except InputError as error:
             raise InputError(f"{self.scan.path}, slice {index}: {error}") from None
         return PreparedSlice(
@@ -165,6 +162,7 @@ class Preparation:
             acceleration=acceleration,
             unit=unit,
             energy=energy,
+            unseen=unseen,
             magnitudes=self.magnitudes,
         )
 
@@ -233,14 +231,17 @@ class Preparation:
         kspace: Complex[Tensor, "virtual y x"],
         unit: float,
         matrix: Complex[Tensor, "virtual coils"] | None,
-    ) -> Complex[Tensor, "*sets virtual y x"] | None:
-        """Maps that were given, else estimated; none for one coil, or for a network that keeps coils side by side."""
+    ) -> tuple[Complex[Tensor, "*sets virtual y x"] | None, float]:
+        """Maps that were given, else estimated, and what these do not explain.
+
+        There are none for one coil, or for a network that keeps coils side by side.
+        """
         scan = self.scan
         if scan.coils == 1 or self.side_by_side:
-            return None
+            return None, 0.0
         given = scan.maps(index)
         if given is not None:
-            return given_maps(given if matrix is None else compress(matrix, given))
+            return given_maps(given if matrix is None else compress(matrix, given)), 0.0
         if scan.reference is None:
             # The samples that were left out afterwards are not used: no scanner would have them.
             return estimated_maps(kspace)
@@ -262,30 +263,3 @@ def _check_fits(scan: RawScan, trained: Trained, *, force: bool) -> None:
             f"{scan.path}: this network takes {trained.coils} coils side by side, the scan has {scan.coils}. Use "
             "weights trained with combine: sense, which take any number of coils."
         )
-
-
-def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "*sets coils y x"]:
-    """ESPIRiT's maps: of unit norm over the coils where there is signal, zero elsewhere.
-
-    Of an object that is larger than the field of view there are two sets of them, see `espirit_sets`.
-
-    Raises:
-        InputError: too little of the centre was acquired; it says what to do.
-    """
-    try:
-        height, width = calibration_region(calibration[None]).shape
-    except InputError as error:
-        raise InputError(f"Coil maps cannot be estimated. {error} {ADVICE}") from None
-    if min(height, width) < KERNEL:
-        raise InputError(
-            f"Coil maps cannot be estimated from the {height} rows x {width} columns that are fully acquired around "
-            f"the centre of k-space. {ADVICE}"
-        )
-    sets = espirit_sets(calibration, kernel=KERNEL)
-    return sets[0] if len(sets) == 1 else sets
-
-
-def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
-    """Maps that a user gave, brought to unit norm over the coils, as those that networks are trained with."""
-    norm = torch.linalg.vector_norm(maps, dim=0)
-    return maps / torch.where(norm > 0, norm, 1)

@@ -17,6 +17,7 @@ from somamba.errors import DataError
 from somamba.files.limits import READ_BYTES
 from somamba.files.reading import BLOCK_BYTES, ArrayInfo, Volume, read
 from somamba.physics.fourier import crop_kspace
+from somamba.raw.coil_maps import with_placed_maps
 from somamba.raw.layout import AXES, Arrangement, Choices, find_arrangement, find_axes, maps_axes
 from somamba.raw.noise import noise_of_edges
 from somamba.raw.raw_scan import RawScan, slice_with_signal
@@ -256,7 +257,7 @@ def raw_scan_from(stored: Stored) -> RawScan:
     arranged = torch.from_numpy(_arranged(sample[None], arrangement, rows)[0])
     sampling = find_sampling(arranged)
     height, width = stored.volume.shape[2:]
-    return RawScan(
+    scan = RawScan(
         path=stored.path,
         format=stored.format,
         volume=Volume(
@@ -270,6 +271,7 @@ def raw_scan_from(stored: Stored) -> RawScan:
         transposed=arrangement.transposed,
         notes=(*stored.notes, *arrangement.notes()),
     )
+    return with_placed_maps(scan)
 
 
 def _arranged(block: NDArray[np.complex64], arrangement: Arrangement, rows: int | None) -> NDArray[np.complex64]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from somamba.errors import ConfigError, DataError
 from somamba.files.reading import Volume, inspect
 from somamba.raw.arrays import arranged_maps, maps_volume, stored_array
+from somamba.raw.coil_maps import with_placed_maps
 from somamba.raw.formats.bart import cfl_volume, open_cfl
 from somamba.raw.formats.fastmri import open_fastmri
 from somamba.raw.formats.mrd import open_mrd
@@ -74,11 +75,11 @@ def open_raw_scan(
     if axes is not None and opener not in (open_npy, open_npz):
         raise ConfigError(f"{path}: axes can be named for NumPy files only; this format fixes them.")
     scan = opener(path, choices)
-    return scan if maps is None else replace(scan, coil_maps=_maps(named_file(Path(maps)), scan))
+    return scan if maps is None else with_placed_maps(replace(scan, coil_maps=_maps(named_file(Path(maps)), scan)))
 
 
 def _maps(path: Path, scan: RawScan) -> Volume:
-    """Coil maps of a file of their own, which lie as the picture does."""
+    """Coil maps of a file of their own, with rows and columns exchanged if those of k-space were."""
     if path.suffix == ".cfl":
         maps = cfl_volume(path)
     elif path.suffix == ".npy":

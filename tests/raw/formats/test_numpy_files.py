@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from raw.made import coil_kspace, columns
+from raw.made import coil_kspace, columns, true_maps
 from somamba.errors import ConfigError, DataError
 from somamba.physics.coils.maps import root_sum_of_squares
 from somamba.physics.fourier import ifft2c
@@ -54,7 +54,7 @@ def test_pairs_of_real_numbers_are_complex(tmp_path):
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("by_columns", [False, True])
 def test_an_archive_gives_kspace_mask_and_maps(compressed, by_columns, tmp_path):
-    kspace, maps = stack(), np.ones((3, 32, 24), dtype=np.complex64) * np.arange(1, 4)[:, None, None]
+    kspace, maps = stack(), true_maps()
     keep = columns(kspace, 3, 6).any(axis=(0, 1, 2))
     save = np.savez_compressed if compressed else np.savez
     save(
@@ -105,7 +105,7 @@ def test_archives_without_kspace_or_with_trajectories_are_refused(tmp_path):
 
 
 def test_maps_may_come_from_a_file_of_their_own_and_must_fit(tmp_path):
-    np.save(tmp_path / "maps.npy", np.ones((3, 32, 24), dtype=np.complex64))
+    np.save(tmp_path / "maps.npy", true_maps())
     scan = open_raw_scan(saved(tmp_path, stack()), maps=tmp_path / "maps.npy")
     assert scan.maps(1).shape == (3, 32, 24)
     np.save(tmp_path / "maps.npy", np.ones((2, 32, 24), dtype=np.complex64))

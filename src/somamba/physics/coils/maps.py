@@ -176,7 +176,7 @@ def espirit_sets(
     """
     region = _central(calibration_region(kspace[None]), kspace[None].shape, calibration_width)
     _check_kernel(region, kernel)
-    calibration, start = kspace[:, region.rows, region.columns], _low_resolution(kspace, region)
+    calibration, start = kspace[:, region.rows, region.columns], low_resolution(kspace, region)
     offsets = _patch_projection(calibration, kernel, THRESHOLD)
     first, eigenvalues = leading_eigenvectors(offsets, start, ITERATIONS)
     seen = eigenvalues > crop
@@ -189,6 +189,40 @@ def espirit_sets(
     return torch.stack(sets)
 
 
+@torch.no_grad()
+def explained_share(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "*sets coils y x"]) -> float:
+    """The share of the energy of the coil images at low resolution that maps can make: 1 if they belong to the scan.
+
+    Args:
+        kspace: Centred k-space of one slice with a fully acquired centre, not all zero there.
+        maps: One set of maps, or several that are orthogonal at every pixel.
+
+    Raises:
+        InputError: the centre of k-space was not acquired.
+    """
+    images = low_resolution(kspace, calibration_region(kspace[None]))
+    energy = maps.abs().square().sum(dim=-3)
+    made = (maps.conj() * images).sum(dim=-3).abs().square() / torch.where(energy > 0, energy, 1)
+    # In double precision, and first divided by the largest: squares of tiny samples vanish.
+    return float(made.double().sum() / images.abs().double().square().sum())
+
+
+def low_resolution(kspace: Complex[Tensor, "coils y x"], region: Region) -> Complex[Tensor, "coils y x"]:
+    """Coil images of the calibration region alone, tapered against ringing.
+
+    Args:
+        kspace: Centred k-space of one slice.
+        region: What `calibration_region` found.
+    """
+    height, width = region.shape
+    taper = torch.outer(
+        *(torch.hann_window(n + 2, periodic=False, device=kspace.device)[1:-1] for n in (height, width))
+    )
+    center = torch.zeros_like(kspace)
+    center[:, region.rows, region.columns] = kspace[:, region.rows, region.columns] * taper
+    return ifft2c(center)
+
+
 def _maps_of_slice(
     kspace: Complex[Tensor, "coils y x"],
     region: Region,
@@ -198,7 +232,7 @@ def _maps_of_slice(
 ) -> tuple[Complex[Tensor, "coils y x"], Float[Tensor, "y x"]]:
     calibration = kspace[:, region.rows, region.columns]
     offsets = _patch_projection(calibration, kernel, threshold)
-    maps, eigenvalues = leading_eigenvectors(offsets, _low_resolution(kspace, region), iterations)
+    maps, eigenvalues = leading_eigenvectors(offsets, low_resolution(kspace, region), iterations)
     return _aligned(maps, calibration), eigenvalues
 
 
@@ -231,17 +265,6 @@ def _patch_projection(calibration: Complex[Tensor, "coils y x"], kernel: int, th
         for x in range(kernel):
             offsets[:, :, y : y + kernel, x : x + kernel] += projection[:, y, x].flip(-2, -1)
     return offsets / kernel**2
-
-
-def _low_resolution(kspace: Complex[Tensor, "coils y x"], region: Region) -> Complex[Tensor, "coils y x"]:
-    """Coil images of the calibration region alone, tapered against ringing."""
-    height, width = region.shape
-    taper = torch.outer(
-        *(torch.hann_window(n + 2, periodic=False, device=kspace.device)[1:-1] for n in (height, width))
-    )
-    center = torch.zeros_like(kspace)
-    center[:, region.rows, region.columns] = kspace[:, region.rows, region.columns] * taper
-    return ifft2c(center)
 
 
 def _principal_component(calibration: Complex[Tensor, "coils y x"]) -> Complex[Tensor, " coils"]:

@@ -1,0 +1,138 @@
+"""Coil maps that come with a scan are compared with it, and so are estimated ones."""
+
+import numpy as np
+import pytest
+import torch
+
+from raw.made import coil_kspace, columns, picture, true_maps
+from somamba.errors import DataError, InputError
+from somamba.physics.coils.maps import explained_share
+from somamba.physics.fourier import ifft2c
+from somamba.raw import coil_maps
+from somamba.raw.coil_maps import estimated_maps, given_maps, unseen_note
+from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.opening import open_raw_scan
+
+YX = (-2, -1)
+SIZES = [(32, 24), (31, 25)]
+
+
+def rolled(kspace):
+    """Centred k-space whose image is rolled: programs that forget to shift the image write it."""
+    images = ifft2c(torch.from_numpy(kspace)).numpy()
+    return (np.fft.fftshift(np.fft.fft2(images), axes=YX) / np.sqrt(images[0].size)).astype(np.complex64)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("apart", [False, True])
+def test_maps_in_the_frame_of_a_rolled_scan_are_rolled_with_it(size, apart, tmp_path):
+    kspace, maps = rolled(coil_kspace(3, *size)), true_maps(3, *size)
+    lie = np.fft.fftshift(maps, axes=YX)
+    if apart:
+        np.save(tmp_path / "kspace.npy", kspace)
+        np.save(tmp_path / "maps.npy", lie)
+        scan = open_raw_scan(tmp_path / "kspace.npy", axes=("coils", "y", "x"), maps=tmp_path / "maps.npy")
+    else:
+        scan = raw_scan_of(kspace, maps=lie, axes=("coils", "y", "x"))
+    np.testing.assert_array_equal(scan.maps(0).numpy(), maps)
+    assert any("The coil maps were rolled" in note for note in scan.notes)
+    upright = raw_scan_of(kspace, maps=maps, axes=("coils", "y", "x"))
+    np.testing.assert_array_equal(upright.maps(0).numpy(), maps)
+    assert not any("coil maps" in note for note in upright.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (np.conj, "Their conjugate would explain 100%"),
+        (lambda maps: maps[:, ::-1], "Turned upside down they would explain 100%"),
+        (lambda maps: maps[:, :, ::-1], "With left and right exchanged they would explain 100%"),
+        (lambda maps: maps[::-1], "With the coils in the opposite order they would explain 100%"),
+        (lambda maps: np.random.default_rng(0).permutation(maps.reshape(-1)).reshape(maps.shape), "in its order"),
+    ],
+)
+def test_maps_that_do_not_belong_to_the_scan_are_refused_with_what_would_fit(change, words):
+    maps = np.ascontiguousarray(change(true_maps(6)))
+    with pytest.raises(InputError, match=f"the coil maps explain .*{words}"):
+        raw_scan_of(coil_kspace(6), maps=maps, axes=("coils", "y", "x"))
+
+
+def test_the_refusal_of_a_file_is_an_error_of_its_data(tmp_path):
+    np.savez(tmp_path / "a.npz", kspace=coil_kspace(6), maps=true_maps(6)[::-1])
+    with pytest.raises(DataError, match="opposite order"):
+        open_raw_scan(tmp_path / "a.npz")
+
+
+def test_maps_of_a_part_of_the_object_are_used_and_a_note_says_what_is_missing():
+    maps = true_maps()
+    maps[:, :14] = 0
+    scan = raw_scan_of(coil_kspace(), maps=maps, axes=("coils", "y", "x"))
+    np.testing.assert_array_equal(scan.maps(0).numpy(), maps)
+    assert "explain only" in scan.notes[-1]
+
+
+def test_maps_without_the_centre_of_kspace_are_believed():
+    kspace = coil_kspace()
+    kspace[:, :, 12] = 0
+    scan = raw_scan_of(kspace, maps=true_maps()[::-1].copy(), axes=("coils", "y", "x"))
+    assert scan.maps(0) is not None
+
+
+@pytest.mark.parametrize("scale", [1e-18, 1.0, 1e15])
+def test_the_true_maps_explain_all_of_a_scan_of_any_scale(scale):
+    kspace, maps = torch.from_numpy(coil_kspace()) * scale, torch.from_numpy(true_maps())
+    assert explained_share(kspace, maps) == pytest.approx(1, abs=1e-3)
+    assert explained_share(kspace, maps.conj()) < 0.9
+
+
+@pytest.mark.parametrize("lines", [6, 8, 12])
+def test_a_narrow_centre_of_a_real_head_leaves_no_part_of_it_black(lines, shared_data):
+    kspace = np.fft.fftshift(np.load(shared_data / "raw_kspace" / "brain_13coil_flip4.npy"), axes=YX)
+    acquired = np.arange(224) % 4 == 0
+    acquired[112 - lines // 2 : 112 + lines // 2] = True
+    found = estimated_maps(torch.from_numpy(np.where(acquired, kspace, 0) * 1e6).to(torch.complex64))
+    assert found.unseen < 0.05
+    assert found.maps.ndim == 3
+    assert found.unseen == pytest.approx(
+        1 - explained_share(torch.from_numpy(np.where(acquired, kspace, 0) * 1e6).to(torch.complex64), found.maps)
+    )
+
+
+def test_maps_that_miss_the_object_are_refused_and_smaller_gaps_are_told(monkeypatch):
+    kspace = torch.from_numpy(columns(coil_kspace(4, 48, 40), 4, 8))
+    unseen = estimated_maps(kspace).unseen
+    assert unseen_note(0.04) == []
+    assert "miss 20% of the object" in unseen_note(0.2)[0]
+    monkeypatch.setattr(coil_maps, "UNSEEN", (0, unseen / 2))
+    with pytest.raises(InputError, match=r"which would be black in the image. Give coil maps"):
+        estimated_maps(kspace)
+
+
+def test_estimated_maps_explain_the_coil_images():
+    kspace = torch.from_numpy(coil_kspace(4, 48, 40))
+    maps = estimated_maps(kspace).maps
+    images = ifft2c(kspace)
+    inside = (picture(48, 40) > 0) & (maps.abs().sum(dim=0) > 0)
+    merged = (maps.conj() * images).sum(dim=0)
+    assert float(inside.float().mean()) > 0.2
+    torch.testing.assert_close((maps * merged)[:, inside], images[:, inside], atol=0.1, rtol=0.1)
+
+
+def test_too_few_lines_are_refused_with_advice():
+    with pytest.raises(InputError, match=r"32 rows x 4 columns.*--maps FILE.*at least 6, better 24"):
+        estimated_maps(torch.from_numpy(columns(coil_kspace(), 8, 4)))
+
+
+def test_a_centre_that_was_not_acquired_is_refused_with_advice():
+    kspace = torch.from_numpy(coil_kspace())
+    kspace[..., 12] = 0
+    with pytest.raises(InputError, match=r"was not acquired.*--maps FILE"):
+        estimated_maps(kspace)
+
+
+def test_given_maps_get_unit_norm_and_keep_their_zeros(rng):
+    maps = 5 * torch.randn(3, 8, 6, dtype=torch.complex64, generator=rng)
+    maps[:, 0] = 0
+    norm = torch.linalg.vector_norm(given_maps(maps), dim=0)
+    torch.testing.assert_close(norm[1:], torch.ones(7, 6))
+    assert not norm[0].any()
