@@ -12,7 +12,8 @@ from inference.checkpoints import tiny
 from raw.made import coil_kspace, columns, true_maps
 from somamba.errors import ConfigError
 from somamba.evaluation.metrics import score
-from somamba.inference.preparation import Preparation, RecoveryOptions
+from somamba.inference import preparation
+from somamba.inference.preparation import Preparation, RecoveryOptions, given_maps
 from somamba.inference.reconstruct import reconstruct, recover_slice
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_model, open_weights
@@ -178,3 +179,31 @@ def test_all_slices_of_a_volume_share_the_strengths(tmp_path):
     made = reconstruct(raw_scan_of(volume, axes=("slices", "coils", "y", "x")), tiny(tmp_path))
     assert made.provenance["refinement"]["weight"] is not None
     np.testing.assert_allclose(made.images[2], 2 * made.images[1], rtol=1e-3, atol=1e-4 * np.abs(made.images).max())
+
+
+def test_given_maps_get_unit_norm_and_keep_their_zeros(rng):
+    maps = 5 * torch.randn(3, 8, 6, dtype=torch.complex64, generator=rng)
+    maps[:, 0] = 0
+    norm = torch.linalg.vector_norm(given_maps(maps), dim=0)
+    torch.testing.assert_close(norm[1:], torch.ones(7, 6))
+    assert not norm[0].any()
+
+
+def centre_left_out():
+    kspace = coil_kspace()
+    kspace[..., 12] = 0
+    return kspace
+
+
+@pytest.mark.parametrize("kspace", [columns(coil_kspace(), 8, 4), centre_left_out()])
+def test_without_enough_of_the_centre_the_error_says_what_to_do(kspace):
+    scan = raw_scan_of(kspace, axes=("coils", "y", "x"))
+    with pytest.raises(InputError, match=r"Coil maps cannot be estimated.*--maps FILE.*at least 6, better 24"):
+        Preparation(scan, ZERO_FILLED).slice(0)
+
+
+def test_a_note_tells_of_what_estimated_maps_miss(monkeypatch):
+    scan = raw_scan_of(columns(coil_kspace(4, 48, 40), 2, 8), axes=("coils", "y", "x"))
+    assert not any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])
+    monkeypatch.setattr(preparation, "TOLD_UNSEEN", 0)
+    assert any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])

@@ -1,15 +1,13 @@
-"""Coil maps that come with a scan are compared with it, and so are estimated ones."""
+"""Coil maps that come with a scan are compared with it."""
 
 import numpy as np
 import pytest
 import torch
 
-from raw.made import coil_kspace, columns, picture, true_maps
+from raw.made import coil_kspace, true_maps
 from somamba.errors import DataError, InputError
 from somamba.physics.coils.maps import explained_share
 from somamba.physics.fourier import ifft2c
-from somamba.raw import coil_maps
-from somamba.raw.coil_maps import estimated_maps, given_maps, unseen_note
 from somamba.raw.formats.in_memory import raw_scan_of
 from somamba.raw.opening import open_raw_scan
 
@@ -83,56 +81,3 @@ def test_the_true_maps_explain_all_of_a_scan_of_any_scale(scale):
     kspace, maps = torch.from_numpy(coil_kspace()) * scale, torch.from_numpy(true_maps())
     assert explained_share(kspace, maps) == pytest.approx(1, abs=1e-3)
     assert explained_share(kspace, maps.conj()) < 0.9
-
-
-@pytest.mark.parametrize("lines", [6, 8, 12])
-def test_a_narrow_centre_of_a_real_head_leaves_no_part_of_it_black(lines, shared_data):
-    kspace = np.fft.fftshift(np.load(shared_data / "raw_kspace" / "brain_13coil_flip4.npy"), axes=YX)
-    acquired = np.arange(224) % 4 == 0
-    acquired[112 - lines // 2 : 112 + lines // 2] = True
-    found = estimated_maps(torch.from_numpy(np.where(acquired, kspace, 0) * 1e6).to(torch.complex64))
-    assert found.unseen < 0.05
-    assert found.maps.ndim == 3
-    assert found.unseen == pytest.approx(
-        1 - explained_share(torch.from_numpy(np.where(acquired, kspace, 0) * 1e6).to(torch.complex64), found.maps)
-    )
-
-
-def test_maps_that_miss_the_object_are_refused_and_smaller_gaps_are_told(monkeypatch):
-    kspace = torch.from_numpy(columns(coil_kspace(4, 48, 40), 4, 8))
-    unseen = estimated_maps(kspace).unseen
-    assert unseen_note(0.04) == []
-    assert "miss 20% of the object" in unseen_note(0.2)[0]
-    monkeypatch.setattr(coil_maps, "UNSEEN", (0, unseen / 2))
-    with pytest.raises(InputError, match=r"which would be black in the image. Give coil maps"):
-        estimated_maps(kspace)
-
-
-def test_estimated_maps_explain_the_coil_images():
-    kspace = torch.from_numpy(coil_kspace(4, 48, 40))
-    maps = estimated_maps(kspace).maps
-    images = ifft2c(kspace)
-    inside = (picture(48, 40) > 0) & (maps.abs().sum(dim=0) > 0)
-    merged = (maps.conj() * images).sum(dim=0)
-    assert float(inside.float().mean()) > 0.2
-    torch.testing.assert_close((maps * merged)[:, inside], images[:, inside], atol=0.1, rtol=0.1)
-
-
-def test_too_few_lines_are_refused_with_advice():
-    with pytest.raises(InputError, match=r"32 rows x 4 columns.*--maps FILE.*at least 6, better 24"):
-        estimated_maps(torch.from_numpy(columns(coil_kspace(), 8, 4)))
-
-
-def test_a_centre_that_was_not_acquired_is_refused_with_advice():
-    kspace = torch.from_numpy(coil_kspace())
-    kspace[..., 12] = 0
-    with pytest.raises(InputError, match=r"was not acquired.*--maps FILE"):
-        estimated_maps(kspace)
-
-
-def test_given_maps_get_unit_norm_and_keep_their_zeros(rng):
-    maps = 5 * torch.randn(3, 8, 6, dtype=torch.complex64, generator=rng)
-    maps[:, 0] = 0
-    norm = torch.linalg.vector_norm(given_maps(maps), dim=0)
-    torch.testing.assert_close(norm[1:], torch.ones(7, 6))
-    assert not norm[0].any()

@@ -24,9 +24,9 @@ from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, 
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained
 from somamba.physics.coils.compression import MOST_COILS, compress, compression_matrix
+from somamba.physics.coils.estimated import FEWEST, Estimated, estimated_maps
 from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
-from somamba.raw.coil_maps import estimated_maps, given_maps
 from somamba.raw.noise import whitened
 from somamba.raw.raw_scan import RawScan
 from somamba.raw.sampling import SliceSampling, find_sampling
@@ -38,6 +38,12 @@ MAGNITUDE_ONLY = (
 )
 EDGE = 56
 """One row in so many, on each side, is the edge of k-space: 4 of 224."""
+ADVICE = (
+    "Give coil maps (--maps FILE, in Python maps=), or a scan with at least "
+    f"{FEWEST}, better 24, neighbouring lines acquired around the centre of k-space."
+)
+TOLD_UNSEEN = 0.05
+"""A note tells of estimated maps that leave out more than this share of the energy at low resolution."""
 USUAL = 2.0**40
 """Samples between this and its inverse are computed with as they are: their squares are far from single precision's
 limits."""
@@ -91,6 +97,15 @@ class PreparedSlice:
         else:
             image = recover(method, self.measured, device)
         return None if image is None else image * self.unit
+
+    def notes(self) -> list[str]:
+        """What a person should know about its coil maps."""
+        if self.unseen <= TOLD_UNSEEN:
+            return []
+        return [
+            f"The estimated coil maps miss {self.unseen:.0%} of the object's energy, which is dark in the image. More "
+            "lines around the centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
+        ]
 
     @cached_property
     def whole(self) -> Picture:
@@ -244,9 +259,9 @@ class Preparation:
             return given_maps(given if matrix is None else compress(matrix, given)), 0.0
         if scan.reference is None:
             # The samples that were left out afterwards are not used: no scanner would have them.
-            return estimated_maps(kspace)
+            return _estimated(kspace)
         reference = scan.calibration(index) / unit
-        return estimated_maps(reference if matrix is None else compress(matrix, reference))
+        return _estimated(reference if matrix is None else compress(matrix, reference))
 
 
 def edge_rows(height: int) -> int:
@@ -263,3 +278,17 @@ def _check_fits(scan: RawScan, trained: Trained, *, force: bool) -> None:
             f"{scan.path}: this network takes {trained.coils} coils side by side, the scan has {scan.coils}. Use "
             "weights trained with combine: sense, which take any number of coils."
         )
+
+
+def _estimated(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
+    """ESPIRiT's maps; if there are none, the error says what to do."""
+    try:
+        return estimated_maps(calibration)
+    except InputError as error:
+        raise InputError(f"Coil maps cannot be estimated. {error} {ADVICE}") from None
+
+
+def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
+    """Maps that a user gave, brought to unit norm over the coils, as those that networks are trained with."""
+    norm = torch.linalg.vector_norm(maps, dim=0)
+    return maps / torch.where(norm > 0, norm, 1)

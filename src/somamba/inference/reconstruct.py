@@ -21,7 +21,6 @@ from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
-from somamba.raw.coil_maps import unseen_note
 from somamba.raw.naming import stem
 from somamba.raw.noise import NOTE
 from somamba.raw.raw_scan import RawScan
@@ -136,8 +135,7 @@ class _Slices:
         self.accelerations.append(recovered.prepared.acceleration)
         maps = recovered.prepared.measured.maps
         two_sets = [TWO_SETS] if maps is not None and maps.ndim == 4 else []
-        unseen = unseen_note(recovered.prepared.unseen)
-        notes = [*preparation.notes(recovered.prepared.sampling), *two_sets, *unseen]
+        notes = [*preparation.notes(recovered.prepared.sampling), *two_sets, *recovered.prepared.notes()]
         self.notes += [note for note in notes if note not in self.notes]
 
     def facts(self, scan: RawScan) -> dict[str, Any]:

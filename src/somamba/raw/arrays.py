@@ -271,7 +271,7 @@ def raw_scan_from(stored: Stored) -> RawScan:
         transposed=arrangement.transposed,
         notes=(*stored.notes, *arrangement.notes()),
     )
-    return with_placed_maps(scan)
+    return scan if scan.coil_maps is None else with_placed_maps(scan)
 
 
 def _arranged(block: NDArray[np.complex64], arrangement: Arrangement, rows: int | None) -> NDArray[np.complex64]:

@@ -1,10 +1,7 @@
-"""Coil maps of a scan: those that came with it, which must lie as its images do, else ESPIRiT's.
-
-Whatever maps do not explain is missing in the image. So both kinds are compared with the image at low resolution.
-"""
+"""Coil maps that come with a scan, compared with it: they must lie as its images do, and belong to its coils."""
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +11,7 @@ from torch import Tensor
 
 from somamba.errors import DataError, InputError
 from somamba.files.reading import Volume
-from somamba.physics.coils.maps import calibration_region, espirit, espirit_sets, explained_share
+from somamba.physics.coils.maps import explained_share
 from somamba.raw.raw_scan import RawScan, slice_with_signal
 
 LEAST = 0.5
@@ -23,29 +20,7 @@ it and more, maps of other coils, or conjugated, 10 to 28 %, and rolled ones at 
 MOST = 0.9
 """A note tells of maps that explain less than this, and they are refused if a change of them explains more."""
 OTHERS = "Give the maps of this scan, with its coils in its order and its picture the same way up."
-KERNEL = 6
-"""Rows and columns of ESPIRiT's patches, BART's default."""
-NARROW, NARROW_KERNEL = 10, 4
-"""From a centre with fewer lines than the first, patches of the second size are taken: with 6 lines of a head, patches
-of 6 leave two thirds of its energy without maps, patches of 4 leave 2 %."""
-FEWEST = 6
-"""Fewer neighbouring lines around the centre give no maps."""
-UNSEEN = (0.05, 0.3)
-"""The share of the energy at low resolution that estimated maps do not explain, above which a note says so, and above
-which they are refused: 0.4 to 1 % with 12 lines and more."""
-ADVICE = (
-    "Give coil maps (--maps FILE, in Python maps=), or a scan with at least "
-    f"{FEWEST}, better 24, neighbouring lines acquired around the centre of k-space."
-)
 YX = (-2, -1)
-
-
-class Estimated(NamedTuple):
-    """ESPIRiT's maps of a slice."""
-
-    maps: Complex[Tensor, "*sets coils y x"]
-    unseen: float
-    """The share of the energy at low resolution that they do not explain."""
 
 
 def with_placed_maps(scan: RawScan) -> RawScan:
@@ -92,58 +67,6 @@ def with_placed_maps(scan: RawScan) -> RawScan:
             "is missing in the image. Compare it with one without --maps (maps=).",
         )
     return replace(scan, coil_maps=maps, notes=notes)
-
-
-def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:
-    """Maps that a user gave, brought to unit norm over the coils, as those that networks are trained with."""
-    norm = torch.linalg.vector_norm(maps, dim=0)
-    return maps / torch.where(norm > 0, norm, 1)
-
-
-def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
-    """ESPIRiT's maps: of unit norm over the coils where there is signal, zero elsewhere.
-
-    Of an object that is larger than the field of view there are two sets of them, see `espirit_sets`.
-
-    Raises:
-        InputError: too little of the centre was acquired; it says what to do.
-    """
-    try:
-        height, width = calibration_region(calibration[None]).shape
-    except InputError as error:
-        raise InputError(f"Coil maps cannot be estimated. {error} {ADVICE}") from None
-    lines = min(height, width)
-    if lines < FEWEST:
-        raise InputError(
-            f"Coil maps cannot be estimated from the {height} rows x {width} columns that are fully acquired around "
-            f"the centre of k-space. {ADVICE}"
-        )
-    maps = _espirit(calibration, narrow=lines < NARROW)
-    unseen = 1 - explained_share(calibration, maps) if maps.any() else 0.0
-    if unseen > UNSEEN[1]:
-        raise InputError(
-            f"Coil maps estimated from the {height} rows x {width} columns around the centre of k-space miss "
-            f"{unseen:.0%} of the object, which would be black in the image. {ADVICE}"
-        )
-    return Estimated(maps, unseen)
-
-
-def _espirit(calibration: Complex[Tensor, "coils y x"], *, narrow: bool) -> Complex[Tensor, "*sets coils y x"]:
-    """One set of maps or two; small patches see a second one everywhere, so from a narrow centre there is one."""
-    if narrow:
-        return espirit(calibration[None], kernel=NARROW_KERNEL)[0]
-    sets = espirit_sets(calibration, kernel=KERNEL)
-    return sets[0] if len(sets) == 1 else sets
-
-
-def unseen_note(unseen: float) -> list[str]:
-    """What a person should know about the part of an object that no map explains; nothing if it is small."""
-    if unseen <= UNSEEN[0]:
-        return []
-    return [
-        f"The estimated coil maps miss {unseen:.0%} of the object's energy, which is dark in the image. More lines "
-        "around the centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
-    ]
 
 
 def _remedy(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "coils y x"]) -> str:
