@@ -10,7 +10,7 @@ import torch
 import somamba
 from inference.checkpoints import tiny
 from raw.made import coil_kspace, columns, true_maps
-from somamba.errors import ConfigError
+from somamba.errors import ConfigError, InputError
 from somamba.evaluation.metrics import score
 from somamba.inference import preparation
 from somamba.inference.preparation import Preparation, RecoveryOptions, given_maps
