@@ -91,12 +91,11 @@ def reconstruct(
     if adapted is not None:
         trained = adapted.trained
         on_adapted(adapted)
-    scan, model = preparation.scan, SoftSense(trained.model.to(device))
-    refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
+    scan, method = preparation.scan, method_of(preparation, trained, device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices()
     for index in range(scan.slices):
-        recovered = recover_slice(preparation, index, refined or model, device)
+        recovered = recover_slice(preparation, index, method, device)
         slices.add(index, recovered, preparation)
         if recovered is not None:
             images[index] = recovered.image
@@ -106,7 +105,7 @@ def reconstruct(
     provenance = {
         **_facts(preparation, trained),
         "adaptation": None if adapted is None else dict(adapted.record),
-        "refinement": None if refined is None else _strengths_of(refined),
+        "refinement": _strengths_of(method) if isinstance(method, Refined) else None,
         **slices.facts(scan),
         "code": code_record(),
     }
@@ -179,12 +178,21 @@ def recover_slice(
     return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
-def _refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
-    """The network with the last step behind it.
+def method_of(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> SoftSense | Refined:
+    """The network as slices are reconstructed with it: ready for two sets of maps, and with the last step behind it.
 
-    Its strengths are chosen once, on the slice nearest to the middle that has signal, and used for all slices.
+    Strengths of the last step are chosen once, on the slice nearest to the middle that has signal, and used for all
+    slices; of a single slice they are chosen when it is reconstructed.
+
+    Args:
+        preparation: The scan.
+        trained: The model; it is moved to ``device``.
+        device: Where the network runs.
     """
-    refined = Refined(SoftSense(trained.model), refinement_config(trained)).eval()
+    network = SoftSense(trained.model.to(device))
+    if not preparation.refines(trained):
+        return network
+    refined = Refined(network, refinement_config(trained)).eval()
     count = preparation.scan.slices
     if count == 1:
         return refined
