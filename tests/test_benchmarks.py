@@ -1,19 +1,50 @@
-"""Scripts under benchmarks/ go on after what a scan does not allow, and their rows name the weights."""
+"""Scripts under benchmarks/ reconstruct as users do, go on after what a scan does not allow, and name the weights."""
 
 import csv
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from inference.checkpoints import save_tiny
-from raw.made import coil_kspace
+from inference.checkpoints import save_tiny, tiny
+from raw.made import coil_kspace, picture
+from somamba.data.simulation.scanner import coil_maps
+from somamba.inference import reconstruct
+from somamba.inference.preparation import Preparation
 from somamba.inference.weights.trained import open_weights
+from somamba.models.refined import Refined
+from somamba.physics.fourier import fft2c
+from somamba.physics.masks import equispaced
+from somamba.raw.formats.in_memory import raw_scan_of
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 METHODS = ("zero_filled", "sigpy SenseRecon", "so_mamba network", "so_mamba")
+
+
+def test_adapted_weights_are_scored_behind_the_last_step_of_reconstruct(monkeypatch, tmp_path):
+    """Behind adapted weights one set of lines chooses the strengths, and two sets behind others."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    script, sets = import_module("adapting"), []
+
+    class Watched(Refined):
+        def strengths(self, y, A):
+            sets.append(self.config.sets)
+            return super().strengths(y, A)
+
+    monkeypatch.setattr(reconstruct, "Refined", Watched)
+    maps = coil_maps(4, (32, 24), seed=1)
+    mask = equispaced(24, 2, center_fraction=1 / 3).tensor()[0]
+    kspace = mask * fft2c(maps * picture())
+    sample = SimpleNamespace(kspace=kspace, mask=mask, maps=maps, target=picture()[None])
+    trained = tiny(tmp_path)
+    prepared = Preparation(raw_scan_of(kspace, axes=("coils", "y", "x"), centred=True), trained)
+    kept = replace(trained, config={**trained.config, "adaptation": {"steps_done": 4}})
+    assert all(script.scored(one, sample, prepared).psnr > 0 for one in (trained, kept))
+    assert sets == [2, 1]
 
 
 @pytest.fixture

@@ -16,9 +16,10 @@ from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
-from somamba.inference.weights.trained import Trained
+from somamba.inference.weights.adaptations import RECORD, adaptation_notes
+from somamba.inference.weights.trained import Trained, refinement_config
 from somamba.models.classical.zero_filled import ZeroFilled
-from somamba.models.refined import Refined, RefinementConfig, Strengths
+from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
 from somamba.raw.naming import stem
@@ -93,7 +94,7 @@ def reconstruct(
         on_adapted(adapted)
     scan, method = preparation.scan, method_of(preparation, trained, device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
-    slices = _Slices()
+    slices = _Slices(adaptation_notes(trained.config, preparation.acquired) if RECORD in trained.config else [])
     for index in range(scan.slices):
         recovered = recover_slice(preparation, index, method, device)
         slices.add(index, recovered, preparation)
@@ -104,7 +105,7 @@ def reconstruct(
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
     provenance = {
         **_facts(preparation, trained),
-        "adaptation": None if adapted is None else dict(adapted.record),
+        RECORD: trained.config.get(RECORD) if adapted is None else dict(adapted.record),
         "refinement": _strengths_of(method) if isinstance(method, Refined) else None,
         **slices.facts(scan),
         "code": code_record(),
@@ -122,10 +123,10 @@ def reconstruct(
 class _Slices:
     """What the provenance says about the slices of a scan, collected one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: list[str]) -> None:
         self.empty: list[int] = []
         self.accelerations: list[float] = []
-        self.notes: list[str] = []
+        self.notes = notes
 
     def add(self, index: int, recovered: RecoveredSlice | None, preparation: Preparation) -> None:
         if recovered is None:
@@ -208,11 +209,6 @@ def method_of(preparation: Preparation, trained: Trained, device: torch.device |
             refined.fixed = chosen[0]
             break
     return refined
-
-
-def refinement_config(trained: Trained) -> RefinementConfig:
-    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
-    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
 
 
 def _without_signal(scan: RawScan) -> str:
