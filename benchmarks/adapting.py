@@ -29,10 +29,8 @@ from somamba.data.batch import Sample
 from somamba.evaluation.metrics import Scores, score
 from somamba.inference.adaptation import Adaptation, adapt
 from somamba.inference.preparation import Preparation
+from somamba.inference.reconstruct import method_of
 from somamba.inference.weights.trained import Trained, open_weights
-from somamba.models.base import Reconstructor
-from somamba.models.refined import Refined
-from somamba.models.soft_sense import SoftSense
 from somamba.physics.encoding import encoding
 from somamba.physics.operator import LinearOperator
 
@@ -44,6 +42,11 @@ class Simulated:
     y: Tensor
     A: LinearOperator
     scan: SimpleNamespace
+
+    @property
+    def acquired(self) -> SimpleNamespace:
+        """The scan before any stage of its preparation: none was needed."""
+        return self.scan
 
     def refines(self, _trained: Trained) -> bool:
         """Whether the last step follows: it always does here."""
@@ -58,11 +61,17 @@ class Simulated:
         return method(self.y, self.A)
 
 
+def measured(sample: Sample) -> tuple[Tensor, LinearOperator]:
+    """The samples of one slice and their operator, as a batch of one."""
+    return sample.kspace[None], encoding(sample.mask[None], cast("Tensor", sample.maps)[None])
+
+
 @torch.no_grad()
-def scored(network: Reconstructor, sample: Sample, y: Tensor, A: LinearOperator) -> Scores:
-    """The scores of the image behind the last step, where a coil sees anything."""
+def scored(trained: Trained, sample: Sample, prepared: Preparation) -> Scores:
+    """The scores of the image as ``somamba reconstruct`` makes it, behind the last step, where a coil sees anything."""
+    y, A = measured(sample)
     seen = (cast("Tensor", sample.maps) != 0).any(dim=0)
-    image = Refined(SoftSense(network.eval()))(y, A)[0, 0]
+    image = method_of(prepared, trained)(y, A)[0, 0]
     return score(torch.where(seen, image, 0).abs().numpy(), sample.target[0].numpy())
 
 
@@ -83,16 +92,17 @@ def main() -> None:
     made_by = {"command": shlex.join(["python", "benchmarks/adapting.py", *words])}
     rows: list[dict[str, object]] = []
     for sample in scans(options.heads, options.scans):
-        y, A = sample.kspace[None], encoding(sample.mask[None], cast("Tensor", sample.maps)[None])
-        prepared = cast("Preparation", Simulated(y, A, SimpleNamespace(slices=1, path=sample.case_id)))
+        y, A = measured(sample)
+        scan = SimpleNamespace(slices=1, path=sample.case_id, kspace=lambda _index, y=y: y[0])
+        prepared = cast("Preparation", Simulated(y, A, scan))
         about = {"scan": f"{sample.case_id} {sample.slice}", "lines": int(sample.mask.sum())}
-        plain = scored(trained.model, sample, y, A)
+        plain = scored(trained, sample, prepared)
         rows.append({**about, "rate": 0.0, "steps": 0, "kept": 0, **plain._asdict(), "seconds": 0.0, **made_by})
         for rate, steps in product(options.rates, options.steps):
             began = time.perf_counter()
             found = adapt(prepared, trained, Adaptation(steps=steps, learning_rate=rate))
             seconds, kept = round(time.perf_counter() - began, 1), found.record["kept_step"]
-            result = scored(found.trained.model, sample, y, A)
+            result = scored(found.trained, sample, prepared)
             rows.append(
                 {**about, "rate": rate, "steps": steps, "kept": kept, **result._asdict(), "seconds": seconds, **made_by}
             )

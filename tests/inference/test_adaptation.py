@@ -16,14 +16,20 @@ from somamba.inference import adaptation
 from somamba.inference.adaptation import Adaptation, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.reconstruct import reconstruct, refinement_config
-from somamba.inference.weights.trained import open_model
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.undersampling import Undersampling
+from somamba.inference.weights.adaptations import ANOTHER, BEFORE, UNKNOWN
+from somamba.inference.weights.trained import open_model, refinement_config, save_trained
+from somamba.models.refined import Refined
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.held_out import sampled_mask
 from somamba.raw.formats.in_memory import raw_scan_of
 
 FEW = Adaptation(steps=4, check_every=2, learning_rate=2e-3)
+KEPT = Adaptation(steps=6, check_every=3, learning_rate=2e-3)
+"""An adaptation that makes the network's own image better, and so is kept."""
 KSPACE = columns(coil_kspace(), 2, 8)
+OTHER = columns(coil_kspace() * np.exp(0.1j), 2, 8)
 
 
 def scan(kspace=KSPACE):
@@ -151,7 +157,7 @@ def test_the_last_step_behind_an_adapted_network_is_chosen_by_the_lines_it_never
 def test_what_is_kept_are_the_weights_that_were_judged(tmp_path):
     trained = tiny(tmp_path)
     plain = Preparation(scan(), trained, RecoveryOptions(refine=False))
-    found = adapt(plain, trained, Adaptation(steps=6, check_every=3, learning_rate=2e-3))
+    found = adapt(plain, trained, KEPT)
     assert found.record["kept_step"] > 1
     again = adapt(plain, found.trained, Adaptation(steps=1))
     assert again.record["residual_before"] == pytest.approx(found.record["residual_after"], rel=1e-6)
@@ -161,3 +167,87 @@ def test_without_a_last_step_the_networks_own_image_is_judged(tmp_path):
     trained = tiny(tmp_path)
     plain = adapt(Preparation(scan(), trained, RecoveryOptions(refine=False)), trained, FEW)
     assert plain.record["residual_before"] != adapted(trained).record["residual_before"]
+
+
+def saved(folder, trained, kspace=KSPACE):
+    """Weights that were adapted to a scan, saved, and opened again."""
+    plain = RecoveryOptions(refine=False)
+    found = adapt(Preparation(scan(kspace), trained, plain), trained, KEPT)
+    assert found.record["kept_step"] > 0
+    save_trained(folder, found.trained)
+    return found, open_model(str(folder))
+
+
+def notes_of(made, *beginnings):
+    return [note for note in made.provenance["notes"] if note.startswith(beginnings)]
+
+
+def test_saved_weights_know_the_scan_that_they_were_adapted_to(tmp_path):
+    trained = tiny(tmp_path)
+    found, again = saved(tmp_path / "adapted", trained)
+    own, other = (reconstruct(scan(kspace), again) for kspace in (KSPACE, OTHER))
+    assert own.provenance["adaptation"] == other.provenance["adaptation"] == found.record
+    assert load(str(tmp_path / "adapted"), device="cpu").adaptation == found.record
+    assert found.record["parent"] == trained.weights
+    assert notes_of(own, ANOTHER, BEFORE, UNKNOWN) == []
+    (note,) = notes_of(other, ANOTHER, BEFORE, UNKNOWN)
+    assert note.startswith(ANOTHER)
+    assert trained.weights in note
+    assert notes_of(reconstruct(scan(OTHER), trained), ANOTHER, BEFORE, UNKNOWN) == []
+
+
+def test_a_scan_is_the_same_whatever_is_left_out_or_done_to_its_coils(tmp_path):
+    """The samples that were acquired name it, not those that were used."""
+    full = coil_kspace()
+    noise_scan = np.random.default_rng(0).standard_normal((3, 400, 2)).view(complex)[..., 0]
+    half, few = (Undersampling(acceleration=2, calibration=lines) for lines in (8, 10))
+    trained = tiny(tmp_path)
+    found = adapt(
+        Preparation(raw_scan_of(full, noise=noise_scan, centred=True), trained, RecoveryOptions(undersampling=half)),
+        trained,
+        Adaptation(steps=1, slices=1),
+    )
+    kept = replace(trained, config={**trained.config, "adaptation": found.record})
+    made = reconstruct(raw_scan_of(full, centred=True), kept, RecoveryOptions(undersampling=few))
+    assert notes_of(made, ANOTHER, BEFORE, UNKNOWN) == []
+
+
+def test_weights_that_are_adapted_again_keep_the_records_of_all_scans(tmp_path):
+    trained = tiny(tmp_path)
+    first, one = saved(tmp_path / "one", trained)
+    second, two = saved(tmp_path / "two", one, OTHER)
+    third, three = saved(tmp_path / "three", two, OTHER)
+    plain = [{key: value for key, value in found.record.items() if key != "earlier"} for found in (first, second)]
+    assert first.record["earlier"] == []
+    assert three.config["adaptation"] == third.record
+    assert third.record["earlier"] == plain
+    parents = [record["parent"] for record in (*plain, third.record)]
+    assert parents == [trained.weights, one.weights, two.weights]
+    assert notes_of(reconstruct(scan(OTHER), three), ANOTHER, BEFORE) == [BEFORE]
+    assert len(notes_of(reconstruct(scan(KSPACE), three), ANOTHER)) == 1
+
+
+def test_an_adaptation_that_was_not_kept_is_no_history_of_the_weights(tmp_path):
+    first, one = saved(tmp_path / "one", tiny(tmp_path))
+    harm = adapted(one, Adaptation(steps=2, check_every=1, learning_rate=1e3))
+    assert harm.record["kept_step"] == 0
+    assert harm.trained.config["adaptation"] == first.record
+    made = reconstruct(scan(), one, adaptation=Adaptation(steps=2, check_every=1, learning_rate=1e3))
+    assert made.provenance["adaptation"]["kept_step"] == 0
+    assert len(made.provenance["adaptation"]["earlier"]) == 1
+
+
+def test_adapting_again_chooses_the_last_step_as_reconstruct_does(tmp_path, monkeypatch):
+    """The first adaptation has seen all lines but those of the first set."""
+    sets = []
+
+    class Watched(Refined):
+        def strengths(self, y, A):
+            sets.append(self.config.sets)
+            return super().strengths(y, A)
+
+    monkeypatch.setattr(adaptation, "Refined", Watched)
+    trained = tiny(tmp_path)
+    adapted(trained, Adaptation(steps=1))
+    adapted(replace(trained, config={**trained.config, "adaptation": {"steps_done": 4}}), Adaptation(steps=1))
+    assert sets == [2, 1]

@@ -59,6 +59,13 @@ MISTAKES = (
         "self.used = strengths = self.strengths(y, A)",
         "models/test_refined.py inference/test_reconstruct.py",
     ),
+    Mistake(
+        "weights that are adapted again forget the first time",
+        '"earlier": adaptations(trained.config),',
+        '"earlier": [],',
+        ADAPT,
+    ),
+    Mistake("weights of any scan fit this one", "    if all(own):\n", "    if records:\n", ADAPT),
     Mistake("a worse adaptation is kept", "if residual < self.best:\n", "if True:\n", ADAPT),
     Mistake(
         "the network that is given is adapted",

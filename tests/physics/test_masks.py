@@ -1,6 +1,7 @@
 """Masks are what their numbers say, on every machine, for good."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -164,9 +165,9 @@ def test_options_reach_the_maker():
         (lambda: equispaced(64, 0.5), "acceleration=0.5 is below 1"),
         (lambda: equispaced(64, math.nan), "acceleration=nan is below 1"),
         (lambda: random_columns(15, 8, seed=0), "15 columns are too few for acceleration 8"),
-        (lambda: equispaced(64, 4, center_fraction=0.25), "centre of 16 of 64 columns.*below 0.25"),
+        (lambda: equispaced(64, 4, center_fraction=0.25), "centre of 16 of 64.*at most 15 cal.*up to 0.234"),
         (lambda: equispaced(64, 4, center_fraction=-0.1), "center_fraction=-0.1 is not a share"),
-        (lambda: random_columns(64, 4, seed=0, center_fraction=0.3), "centre of 19 columns.*the 16 of 64.*up to 0.25"),
+        (lambda: random_columns(64, 4, seed=0, center_fraction=0.3), "centre of 19.*16 of 64.*at most 16 cal.*to 0.25"),
         (lambda: equispaced(64, 4, offset=9), "offset=9 is not within one spacing"),
         (lambda: equispaced(64, 4, offset=-1), "offset=-1 is not within one spacing"),
         (lambda: random_columns(64, 4, seed=-1), "seed=-1 is not"),
@@ -180,6 +181,20 @@ def test_options_reach_the_maker():
 def test_an_impossible_mask_is_refused(request_, complaint):
     with pytest.raises(InputError, match=complaint):
         request_()
+
+
+@pytest.mark.parametrize("make", [equispaced, lambda *numbers, **share: random_columns(*numbers, seed=0, **share)])
+@pytest.mark.parametrize(("width", "acceleration"), [(224, 12), (320, 4), (168, 2.5), (64, 31)])
+def test_the_widest_centre_that_is_advised_is_possible_in_columns_and_as_their_share(make, width, acceleration):
+    with pytest.raises(InputError) as refused:
+        make(width, acceleration, center_fraction=0.5)
+    lines, share = re.search(
+        r"at most (\d+) calibration columns, a center_fraction of up to (.+)\.$", str(refused.value)
+    ).groups()
+    assert make(width, acceleration, center_fraction=int(lines) / width).calibration >= int(lines)
+    assert make(width, acceleration, center_fraction=float(share)).calibration >= int(lines)
+    with pytest.raises(InputError):
+        make(width, acceleration, center_fraction=(int(lines) + 1) / width)
 
 
 def test_an_unknown_kind_is_answered_with_the_nearest():

@@ -20,8 +20,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from somamba.errors import ConfigError, InputError
 from somamba.inference.preparation import Preparation
+from somamba.inference.weights.adaptations import RECORD, adaptations, samples_digest
 from somamba.inference.weights.checkpoint import weights_digest
-from somamba.inference.weights.trained import Trained
+from somamba.inference.weights.trained import Trained, refinement_config
 from somamba.models.base import Reconstructor
 from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
@@ -93,7 +94,8 @@ class Adapted:
 
     trained: Trained
     record: Mapping[str, Any]
-    """What the provenance records: settings, slices, held-out residual before and after, the step that was kept."""
+    """What the provenance records: settings, slices, held-out residual before and after, the step that was kept, and
+    the scan, the weights it began with and what these were adapted to (`somamba.inference.weights.adaptations`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,7 @@ def adapt(
         raise InputError(f"{trained.name} has no weights, so there is nothing to adapt.")
     generator = torch.Generator().manual_seed(settings.seed)
     network = copy.deepcopy(trained.model).to(device)
-    refined = Refined(SoftSense(network)) if preparation.refines(trained) else None
+    refined = Refined(SoftSense(network), refinement_config(trained)) if preparation.refines(trained) else None
     numbers, slices = _chosen(preparation, refined, settings.slices, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
@@ -147,12 +149,15 @@ def adapt(
         "residual_before": run.first,
         "residual_after": run.best,
         "seconds": time.perf_counter() - began,
+        "parent": trained.weights,
+        "samples": samples_digest(preparation.acquired, numbers),
+        "earlier": adaptations(trained.config),
     }
     if run.kept_step == 0:
         return Adapted(trained=trained, record=record)
     network.load_state_dict(run.kept)
     network.eval()
-    config = {**trained.config, "adaptation": record}
+    config = {**trained.config, RECORD: record}
     adapted = replace(trained, model=network, weights=weights_digest(network.state_dict()), config=config)
     return Adapted(trained=adapted, record=record)
 

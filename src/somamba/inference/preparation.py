@@ -130,6 +130,7 @@ class Preparation:
             InputError: weights for magnitude images and a measurement, or another number of coils than the network has.
         """
         self.options = options or RecoveryOptions()
+        self.acquired = scan
         _check_fits(scan, trained, force=self.options.force)
         self.side_by_side = trained.coils > 1
         self.saw_whole_columns = trained.saw_whole_columns

@@ -17,6 +17,7 @@ from somamba.inference.adaptation import Adaptation, OnProgress, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruct import reconstruct
 from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.weights.adaptations import RECORD
 from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.notebook import html_table
 from somamba.physics.coils.compression import MOST_COILS
@@ -44,8 +45,9 @@ class Pretrained:
     def __init__(self, trained: Trained, device: str = "auto") -> None:
         self.trained = trained
         self.device = find_device(device)
-        self.adaptation: dict[str, Any] | None = None
-        """How the network was adapted to a scan; None if it was not."""
+        record = trained.config.get(RECORD)
+        self.adaptation: dict[str, Any] | None = None if record is None else dict(record)
+        """How the network was adapted to a scan, now or before it was saved; None if it was not."""
         trained.model.to(self.device)
 
     def __repr__(self) -> str:

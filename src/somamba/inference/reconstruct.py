@@ -16,9 +16,10 @@ from somamba.inference.adaptation import Adaptation, Adapted, adapt
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
-from somamba.inference.weights.trained import Trained
+from somamba.inference.weights.adaptations import RECORD, adaptation_notes
+from somamba.inference.weights.trained import Trained, refinement_config
 from somamba.models.classical.zero_filled import ZeroFilled
-from somamba.models.refined import Refined, RefinementConfig, Strengths
+from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
 from somamba.raw.naming import stem
@@ -91,12 +92,11 @@ def reconstruct(
     if adapted is not None:
         trained = adapted.trained
         on_adapted(adapted)
-    scan, model = preparation.scan, SoftSense(trained.model.to(device))
-    refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
+    scan, method = preparation.scan, method_of(preparation, trained, device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
-    slices = _Slices()
+    slices = _Slices(adaptation_notes(trained.config, preparation.acquired) if RECORD in trained.config else [])
     for index in range(scan.slices):
-        recovered = recover_slice(preparation, index, refined or model, device)
+        recovered = recover_slice(preparation, index, method, device)
         slices.add(index, recovered, preparation)
         if recovered is not None:
             images[index] = recovered.image
@@ -105,8 +105,8 @@ def reconstruct(
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
     provenance = {
         **_facts(preparation, trained),
-        "adaptation": None if adapted is None else dict(adapted.record),
-        "refinement": None if refined is None else _strengths_of(refined),
+        RECORD: trained.config.get(RECORD) if adapted is None else dict(adapted.record),
+        "refinement": _strengths_of(method) if isinstance(method, Refined) else None,
         **slices.facts(scan),
         "code": code_record(),
     }
@@ -123,10 +123,10 @@ def reconstruct(
 class _Slices:
     """What the provenance says about the slices of a scan, collected one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, notes: list[str]) -> None:
         self.empty: list[int] = []
         self.accelerations: list[float] = []
-        self.notes: list[str] = []
+        self.notes = notes
 
     def add(self, index: int, recovered: RecoveredSlice | None, preparation: Preparation) -> None:
         if recovered is None:
@@ -179,12 +179,21 @@ def recover_slice(
     return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
-def _refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
-    """The network with the last step behind it.
+def method_of(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> SoftSense | Refined:
+    """The network as slices are reconstructed with it: ready for two sets of maps, and with the last step behind it.
 
-    Its strengths are chosen once, on the slice nearest to the middle that has signal, and used for all slices.
+    Strengths of the last step are chosen once, on the slice nearest to the middle that has signal, and used for all
+    slices; of a single slice they are chosen when it is reconstructed.
+
+    Args:
+        preparation: The scan.
+        trained: The model; it is moved to ``device``.
+        device: Where the network runs.
     """
-    refined = Refined(SoftSense(trained.model), refinement_config(trained)).eval()
+    network = SoftSense(trained.model.to(device))
+    if not preparation.refines(trained):
+        return network
+    refined = Refined(network, refinement_config(trained)).eval()
     count = preparation.scan.slices
     if count == 1:
         return refined
@@ -200,11 +209,6 @@ def _refinement(preparation: Preparation, trained: Trained, device: torch.device
             refined.fixed = chosen[0]
             break
     return refined
-
-
-def refinement_config(trained: Trained) -> RefinementConfig:
-    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
-    return RefinementConfig(sets=1) if "adaptation" in trained.config else RefinementConfig()
 
 
 def _without_signal(scan: RawScan) -> str:

@@ -54,7 +54,7 @@ def equispaced(
     if not n_low * acceleration < width:
         raise InputError(
             f"A centre of {n_low} of {width} columns already uses up acceleration {acceleration:g}. "
-            f"Choose center_fraction below {1 / acceleration:.3g}."
+            f"{_at_most(math.ceil(width / acceleration) - 1, width)}"
         )
     spacing = acceleration * (n_low - width) / (n_low * acceleration - width)
     if offset is None:
@@ -97,7 +97,7 @@ def random_columns(
     if len(center) > n_lines:
         raise InputError(
             f"A centre of {len(center)} columns is wider than the {n_lines} of {width} that acceleration "
-            f"{acceleration:g} allows. Choose center_fraction up to {n_lines / width:.3g}."
+            f"{acceleration:g} allows. {_at_most(n_lines, width)}"
         )
     outer = np.setdiff1d(np.arange(width), center)
     drawn = np.random.RandomState(seed).permutation(outer)[: n_lines - len(center)]
@@ -240,6 +240,11 @@ def _center_columns(width: int, acceleration: int | float, fraction: int | float
     n_low = round(width * fraction)
     start = (width - n_low + 1) // 2
     return range(start, start + n_low)
+
+
+def _at_most(columns: int, width: int) -> str:
+    """The advice for a centre that is too wide, in columns as well as in their share: callers name either."""
+    return f"Choose at most {columns} calibration columns, a center_fraction of up to {columns / width:.3g}."
 
 
 def _columns(width: int, columns: list[int]) -> Tensor:

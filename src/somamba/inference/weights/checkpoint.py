@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from somamba.bounded_yaml import load_yaml
 from somamba.durable import current, replace_file, replace_folder
 from somamba.errors import InputError, StorageError
+from somamba.inference.weights.adaptations import RECORD, wrong_adaptation
 from somamba.inference.weights.tensor_file import DeclaredTensor, declared_tensors
 from somamba.regular_files import read_regular
 
@@ -228,6 +229,7 @@ def _check_entries(config: Mapping[str, Any], source: Path) -> None:
     epochs = started.get("epochs") if isinstance(started, Mapping) else None
     if epochs is not None and not (type(epochs) in (int, float) and 0 <= epochs < 2**63):
         wrong.append("started_from.epochs must be a number of at least 0")
+    wrong += wrong_adaptation(config[RECORD]) if RECORD in config else []
     if wrong:
         raise InputError(f"{source}: {wrong[0]}, so it was not written by a training of somamba.")
 

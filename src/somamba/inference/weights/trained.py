@@ -7,6 +7,7 @@ from typing import Any
 
 from somamba.data.config import DataConfig
 from somamba.errors import InputError
+from somamba.inference.weights.adaptations import RECORD
 from somamba.inference.weights.checkpoint import (
     PREFIX,
     Checkpoint,
@@ -21,6 +22,7 @@ from somamba.inference.weights.checkpoint import (
 from somamba.inference.weights.tensor_file import DeclaredTensor
 from somamba.models.base import Reconstructor
 from somamba.models.bounded import NetworkSizeError, at_most
+from somamba.models.refined import RefinementConfig
 from somamba.models.zoo import MODELS, Entry
 from somamba.registry import did_you_mean
 from somamba.settings import from_plain
@@ -80,6 +82,11 @@ class Trained:
         """The data it was trained on, with the places of another machine left to their defaults."""
         data = (self.config.get("recipe") or {}).get("data")
         return None if data is None else from_plain(DataConfig(), data, source=f"{source}, data")
+
+
+def refinement_config(trained: Trained) -> RefinementConfig:
+    """How the last step is chosen behind a network; one that was adapted has not seen the first set of lines only."""
+    return RefinementConfig(sets=1) if RECORD in trained.config else RefinementConfig()
 
 
 def epochs_of(config: Mapping[str, Any], *, source: str) -> float:
