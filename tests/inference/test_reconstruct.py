@@ -54,6 +54,34 @@ def test_empty_slices_are_zero_and_listed(full):
     assert COMPLETE in made.provenance["notes"]
 
 
+@pytest.mark.parametrize("lines", [np.s_[:6, :], np.s_[:, :6]], ids=["rows", "columns"])
+def test_a_scan_of_which_lines_were_never_acquired_is_not_called_fully_sampled(lines, tmp_path):
+    kspace = coil_kspace(4)
+    kspace[:, lines[0], lines[1]] = 0
+    made = reconstruct(save(tmp_path / "partial.npy", kspace), ZERO_FILLED)
+    assert made.provenance["acceleration"] == 1
+    assert "6 " in " ".join(made.provenance["notes"])
+    assert "never acquired" in " ".join(made.provenance["notes"])
+    assert COMPLETE not in made.provenance["notes"]
+
+
+def test_it_is_told_how_far_a_method_changed_a_fully_sampled_image(full, tmp_path):
+    made = reconstruct(full, tiny(tmp_path))
+    plain = np.abs(reconstruct(full, ZERO_FILLED).images)
+    change = 100 * np.linalg.norm(np.abs(made.images) - plain) / np.linalg.norm(plain)
+    told = [note for note in made.provenance["notes"] if note.startswith("so_mamba was applied all the same")]
+    assert change > 0.1
+    assert COMPLETE in made.provenance["notes"]
+    assert f"changed the magnitudes by {change:.1f} %" in told[0]
+
+
+@pytest.mark.parametrize("name", ["zero_filled", "l1_wavelet"])
+def test_nothing_is_said_of_a_change_where_all_samples_make_the_image(name, full):
+    made = reconstruct(full, open_model(name))
+    assert made.provenance["notes"][-1] == COMPLETE
+    np.testing.assert_allclose(made.images, reconstruct(full, ZERO_FILLED).images, atol=1e-5)
+
+
 def test_a_full_scan_shows_the_object(full):
     image = np.abs(reconstruct(full, ZERO_FILLED).images[1])
     inside = picture().numpy() > 0
