@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.inference.adaptation import Adaptation, Adapted, adapt
+from somamba.inference.adaptation import NOTHING_MISSING, Adaptation, Adapted, OnProgress, adapt
 from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
 from somamba.inference.recovery import Method
@@ -32,6 +32,7 @@ APPLIED = (
     "{} was applied all the same and changed the magnitudes by {:.1f} % (root mean square): details may be smoothed along "
     "with the noise. --weights zero_filled (in Python load('zero_filled')) shows all samples as they are."
 )
+NOT_ADAPTED = f"The network was not adapted: {NOTHING_MISSING}."
 LEAST_CHANGE = 0.0005
 """A smaller change of a fully sampled image is rounding."""
 TWO_SETS = (
@@ -73,6 +74,7 @@ def reconstruct(
     adaptation: Adaptation | None = None,
     device: torch.device | str = "cpu",
     on_slice: OnRecovered = lambda _slice: None,
+    on_adapting: OnProgress = lambda _progress: None,
     on_adapted: Callable[[Adapted], None] = lambda _adapted: None,
 ) -> Reconstruction:
     """Reconstruct every slice of a raw scan.
@@ -84,6 +86,7 @@ def reconstruct(
         adaptation: Adapt a copy of the network to this scan first; None takes it as it is.
         device: Where the network runs.
         on_slice: Called with every slice.
+        on_adapting: Called after every look at the held-out samples of an adaptation.
         on_adapted: Called with the adapted network.
 
     Returns:
@@ -93,14 +96,17 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     preparation = Preparation(scan, trained, options)
-    adapted = None if adaptation is None else adapt(preparation, trained, adaptation, device=device)
-    if adapted is not None:
+    adapted = None
+    if adaptation is not None:
+        adapted = adapt(preparation, trained, adaptation, device=device, on_progress=on_adapting)
         trained = adapted.trained
         on_adapted(adapted)
     scan, model = preparation.scan, SoftSense(trained.model.to(device))
     refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
     slices = _Slices(trained)
+    if adapted is not None and not adapted.record["slices_used"]:
+        slices.notes.append(NOT_ADAPTED)
     for index in range(scan.slices):
         recovered = recover_slice(preparation, index, refined or model, device)
         slices.add(index, recovered, preparation)
