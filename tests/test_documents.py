@@ -50,7 +50,9 @@ def test_links_lead_somewhere(path):
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_command_writes_rows_to_the_folder_that_the_sentence_before_it_names(path):
-    for sentence, rows in re.findall(r"(\S[^\n]*:)\n\n {4}[^\n]* --csv (results/\S+)", path.read_text(encoding="utf-8")):
+    for sentence, rows in re.findall(
+        r"(\S[^\n]*:)\n\n {4}[^\n]* --csv (results/\S+)", path.read_text(encoding="utf-8")
+    ):
         named = re.findall(r"`(results/[^`]+)`", sentence)
         assert not named or rows.startswith(named[-1])
 

@@ -13,7 +13,8 @@ from somamba.data.simulation.scanner import coil_maps
 from somamba.errors import InputError
 from somamba.files.reading import Volume
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.reconstruct import COMPLETE, reconstruct
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.recovered import COMPLETE
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import open_model
 from somamba.raw.opening import open_raw_scan
@@ -95,6 +96,35 @@ def test_the_network_is_run_and_named(full, tmp_path):
     facts = made.provenance
     assert (facts["model"], facts["weights"], facts["protocol"]) == ("so_mamba", trained.weights, "raw")
     assert (facts["coils"], facts["coil_maps"], facts["undersampling"]["acceleration"]) == (4, "ESPIRiT", 2)
+
+
+def test_the_strengths_that_l1_wavelet_chose_are_recorded_and_told(full):
+    method = open_model("l1_wavelet")
+    made = reconstruct(full, method, RecoveryOptions(undersampling=HALF))
+    chosen = made.provenance["sparsities"]
+    assert len(chosen) == 2
+    assert set(chosen) <= set(method.model.config.strengths)
+    (told,) = [note for note in made.provenance["notes"] if "lambda" in note]
+    assert told.startswith(f"l1_wavelet chose lambda {min(chosen):g}")
+    assert told.split(",")[0].endswith(f"{max(chosen):g}")
+    whole = reconstruct(full, method).provenance
+    assert whole["sparsities"] == [0, 0]
+    assert not any("lambda" in note for note in whole["notes"])
+    assert reconstruct(full, ZERO_FILLED).provenance["sparsities"] is None
+
+
+def test_coils_that_lose_much_by_compression_are_told(full):
+    made = reconstruct(full, ZERO_FILLED, RecoveryOptions(coils=1))
+    kept = made.provenance["compressed_energy"]
+    assert 0.1 < kept < 0.95
+    (told,) = [note for note in made.provenance["notes"] if "the energy" in note]
+    assert f"Compressing the coils to 1 keeps only {100 * kept:.1f} %" in told
+    assert "--coils (in Python coils=) with a larger number, at most 4" in told
+    plain = reconstruct(full, ZERO_FILLED).provenance
+    assert plain["compressed_energy"] is None
+    most = reconstruct(full, ZERO_FILLED, RecoveryOptions(coils=3)).provenance
+    assert most["compressed_energy"] > 0.95
+    assert not any("the energy" in note for note in [*plain["notes"], *most["notes"]])
 
 
 def test_undersampling_gives_the_truth_and_the_zero_filled_image(full):

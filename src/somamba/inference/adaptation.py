@@ -96,8 +96,8 @@ class Adapted:
 
     trained: Trained
     record: Mapping[str, Any]
-    """What the provenance records: settings, slices, held-out residual before and after, the step that was kept, and the
-    outcome in words. A scan of which nothing is missing is adapted to on no slice."""
+    """What the provenance records: settings, slices, held-out residual before and after, the step that was kept, and
+    the outcome in words. A scan of which nothing is missing is adapted to on no slice."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from somamba.errors import DataError, SomambaError
 from somamba.inference.adaptation import Adaptation, Adapted
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.recovered import RecoveredSlice
 from somamba.inference.weights.checkpoint import check_replaceable
 from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.inference.writers.stamp import StoredResult

@@ -1,24 +1,21 @@
 """A raw scan to a reconstruction, one slice in memory at a time. Files, arrays and the demo all come through here."""
 
-import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Shaped
-from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.inference.adaptation import NOTHING_MISSING, Adaptation, Adapted, OnProgress, adapt
-from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
+from somamba.inference.recovered import Account, RecoveredSlice, picture
 from somamba.inference.recovery import Method
 from somamba.inference.weights.trained import Trained
-from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.models.refined import Refined, RefinementConfig, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
@@ -27,40 +24,7 @@ from somamba.raw.noise import NOTE
 from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
 
-COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."
-APPLIED = (
-    "{} was applied all the same and changed the magnitudes by {:.1f} % (root mean square): details may be smoothed along "
-    "with the noise. --weights zero_filled (in Python load('zero_filled')) shows all samples as they are."
-)
 NOT_ADAPTED = f"The network was not adapted: {NOTHING_MISSING}."
-LEAST_CHANGE = 0.0005
-"""A smaller change of a fully sampled image is rounding."""
-TWO_SETS = (
-    "The object is larger than the field of view and folds over. Two sets of coil maps tell its parts apart; the image "
-    "shows their root sum of squares."
-)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RecoveredSlice:
-    """One slice as people see it; what only a comparison needs is computed when it is asked for."""
-
-    image: NDArray[np.complex64]
-    """``(rows, columns)``, as all images here."""
-    seconds: float
-    """How long the method took for it, without reading and coil maps."""
-    scan: RawScan
-    prepared: PreparedSlice
-
-    def zero_filled(self) -> NDArray[np.complex64]:
-        """The image of the same samples without a network."""
-        image = self.prepared.recover(ZeroFilled())
-        return np.zeros_like(self.image) if image is None else _picture(self.scan, image)
-
-    def whole(self) -> NDArray[np.complex64]:
-        """The image of all samples, merged by the same coil maps: the truth for an undersampled full scan."""
-        return _picture(self.scan, self.prepared.whole)
-
 
 OnRecovered = Callable[[RecoveredSlice | None], None]
 """A function that is called with every slice when it is done; with None for one without signal."""
@@ -104,22 +68,22 @@ def reconstruct(
     scan, model = preparation.scan, SoftSense(trained.model.to(device))
     refined = _refinement(preparation, trained, device) if preparation.refines(trained) else None
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
-    slices = _Slices(trained)
+    account = Account(trained)
     if adapted is not None and not adapted.record["slices_used"]:
-        slices.notes.append(NOT_ADAPTED)
+        account.notes.append(NOT_ADAPTED)
     for index in range(scan.slices):
         recovered = recover_slice(preparation, index, refined or model, device)
-        slices.add(index, recovered, preparation)
+        account.add(index, recovered, preparation)
         if recovered is not None:
             images[index] = recovered.image
         on_slice(recovered)
-    if not slices.accelerations:
+    if not account.accelerations:
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
     provenance = {
         **_facts(preparation, trained),
         "adaptation": None if adapted is None else dict(adapted.record),
         "refinement": None if refined is None else _strengths_of(refined),
-        **slices.facts(scan),
+        **account.facts(preparation),
         "code": code_record(),
     }
     return Reconstruction(
@@ -130,48 +94,6 @@ def reconstruct(
         affine=scan.affine,
         provenance=provenance,
     )
-
-
-class _Slices:
-    """What the provenance says about the slices of a scan, collected one by one."""
-
-    def __init__(self, trained: Trained) -> None:
-        self.trained = trained
-        self.empty: list[int] = []
-        self.accelerations: list[float] = []
-        self.notes: list[str] = []
-        self.changes: list[tuple[float, float]] = []
-        """Of each slice of which nothing is missing: the norms of what the method changed, and of the whole."""
-
-    def add(self, index: int, recovered: RecoveredSlice | None, preparation: Preparation) -> None:
-        if recovered is None:
-            self.empty.append(index)
-            return
-        prepared = recovered.prepared
-        self.accelerations.append(prepared.acceleration)
-        if prepared.acceleration == 1 and prepared.sampling.never_acquired == (0, 0):
-            image, whole = np.abs(recovered.image), np.abs(recovered.whole())
-            self.changes.append((float(np.linalg.norm(image - whole)), float(np.linalg.norm(whole))))
-        maps = prepared.measured.maps
-        two_sets = [TWO_SETS] if maps is not None and maps.ndim == 4 else []
-        notes = [*preparation.notes(prepared.sampling), *two_sets]
-        self.notes += [note for note in notes if note not in self.notes]
-
-    def facts(self, scan: RawScan) -> dict[str, Any]:
-        return {
-            "acceleration": sum(self.accelerations) / len(self.accelerations),
-            "empty_slices": self.empty,
-            "notes": [*scan.notes, *self.notes, *self._complete()],
-        }
-
-    def _complete(self) -> list[str]:
-        """What is said of a scan of which nothing is missing: that it is so, and what the method did to it."""
-        if len(self.changes) < len(self.accelerations):
-            return []
-        changed, whole = (math.hypot(*norms) for norms in zip(*self.changes, strict=True))
-        if changed <= LEAST_CHANGE * whole:
-            return [COMPLETE]
-        return [COMPLETE, APPLIED.format(self.trained.name, 100 * changed / whole)]
 
 
 def recover_slice(
@@ -203,7 +125,7 @@ def recover_slice(
     if image is None:
         return None
     scan = preparation.scan
-    return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
+    return RecoveredSlice(image=picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
 def _refinement(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> Refined:
@@ -240,10 +162,6 @@ def _without_signal(scan: RawScan) -> str:
     if scan.coil_maps is not None:
         return "the coil maps are zero nearly everywhere; look at --maps."
     return "no coil maps were found, as from noise alone. Look at it with somamba inspect, or give --maps."
-
-
-def _picture(scan: RawScan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
-    return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
 def _facts(preparation: Preparation, trained: Trained) -> dict[str, Any]:

@@ -16,8 +16,8 @@ WHOLE = 0.99
 """Lines that are acquired to this share count as whole: a measured sample may be exactly zero by chance."""
 
 EXCHANGED = (
-    "If they are lines of the phase encoding (partial Fourier) of an array, they are unknown: name its axes with x and y "
-    'exchanged, as in --axes coils,x,y (in Python axes=("coils", "x", "y")).'
+    "If they are lines of the phase encoding (partial Fourier) of an array, they are unknown: name its axes with x and "
+    'y exchanged, as in --axes coils,x,y (in Python axes=("coils", "x", "y")).'
 )
 """What to do if rows were not acquired and nothing else is missing: the data do not tell which axis is the readout."""
 

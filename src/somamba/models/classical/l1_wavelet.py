@@ -1,8 +1,8 @@
 """The image that is sparse in wavelets (Lustig et al., MRM 2007), its strength chosen by held-out samples.
 
 It learns nothing and sees no truth. A share of the samples is held out, the image is made from the others at several
-strengths, and the strength that predicts the held-out samples best makes the image from all samples. If no sample is missing, nothing that
-was held out can say how sparse the image is, and all samples make it by least squares.
+strengths, and the strength that predicts the held-out samples best makes the image from all samples. If no sample is
+missing, nothing that was held out can say how sparse the image is, and all samples make it by least squares.
 """
 
 import itertools

@@ -59,9 +59,7 @@ def second_eigenvectors(
     return _iterated(offsets, start, iterations, apart=apart, orthogonal_to=leading.nan_to_num())
 
 
-def sums_of_eigenvalues(
-    offsets: Offsets, shape: tuple[int, int], *, apart: int = 1
-) -> Float[Tensor, "rows columns"]:
+def sums_of_eigenvalues(offsets: Offsets, shape: tuple[int, int], *, apart: int = 1) -> Float[Tensor, "rows columns"]:
     """The sum of all eigenvalues at every pixel, which is the trace of its matrix.
 
     Args:

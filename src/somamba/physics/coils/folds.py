@@ -1,7 +1,7 @@
 """Whether an object is larger than the field of view and folds over, by the eigenvalues of ESPIRiT's matrix.
 
-Coils see two parts of such an object at one pixel, so that two eigenvalues are 1 there. Patches of noise span everything,
-so that all eigenvalues are high: noise is no second part.
+Coils see two parts of such an object at one pixel, so that two eigenvalues are 1 there. Patches of noise span
+everything, so that all eigenvalues are high: noise is no second part.
 """
 
 from jaxtyping import Bool, Float
@@ -18,13 +18,11 @@ NOISE_EIGENVALUE = 0.5
 """It is noise if the other eigenvalues, where two are 1, have a higher mean: 0.75 or more for noise of 3 to 12 coils,
 0.1 to 0.4 where a head folds over."""
 NOISE_SHARE = 0.8
-"""Two coils have no other eigenvalues. It is noise if both are 1 in more than this share of the pixels with signal: 0.86
-or more for noise, 0.3 for a head in half of its field of view."""
+"""Two coils have no other eigenvalues. It is noise if both are 1 in more than this share of the pixels with signal:
+0.86 or more for noise, 0.3 for a head in half of its field of view."""
 
 
-def folds_over(
-    offsets: Offsets, seen: Bool[Tensor, "y x"], second_eigenvalues: Float[Tensor, "rows columns"]
-) -> bool:
+def folds_over(offsets: Offsets, seen: Bool[Tensor, "y x"], second_eigenvalues: Float[Tensor, "rows columns"]) -> bool:
     """Whether two eigenvalues, and not all of them as in noise, are 1 in some of the pixels with signal.
 
     Args:
