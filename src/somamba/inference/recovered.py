@@ -23,8 +23,8 @@ APPLIED = (
 )
 CHOSEN = "l1_wavelet chose lambda {}, for images of brightness 1, by the samples that it held out."
 LITTLE_ENERGY = (
-    "Compressing the coils to {} keeps only {:.1f} % of the energy of the calibration lines; --coils (in Python coils=) "
-    "with a larger number, at most {}, keeps more."
+    "Compressing the coils to {} keeps only {:.1f} % of the energy of the calibration lines; --coils (in Python "
+    "coils=) with a larger number, at most {}, keeps more."
 )
 LEAST_ENERGY = 0.95
 """If virtual coils keep a smaller share of the energy, a note says so."""
