@@ -49,6 +49,22 @@ def test_links_lead_somewhere(path):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_command_writes_rows_to_the_folder_that_the_sentence_before_it_names(path):
+    for sentence, rows in re.findall(
+        r"(\S[^\n]*:)\n\n {4}[^\n]* --csv (results/\S+)", path.read_text(encoding="utf-8")
+    ):
+        named = re.findall(r"`(results/[^`]+)`", sentence)
+        assert not named or rows.startswith(named[-1])
+
+
+def test_one_document_says_how_long_a_slice_takes():
+    """Figures in two places contradict each other sooner or later."""
+    answer = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8").split("**Do I need a GPU?**")[1].split("**")[0]
+    assert "(reconstruct.md#time-and-memory)" in answer
+    assert "seconds" not in answer
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_and_recipes_exist(path):
     text = path.read_text(encoding="utf-8")
     typed = re.findall(r"^ {4}(?:\S*/)?somamba ([a-z]\w*)|`somamba ([a-z]\w*)", text, re.MULTILINE)

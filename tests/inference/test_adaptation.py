@@ -13,10 +13,10 @@ from inference.checkpoints import tiny
 from raw.made import coil_kspace, columns
 from somamba.errors import ConfigError, InputError
 from somamba.inference import adaptation
-from somamba.inference.adaptation import Adaptation, adapt
+from somamba.inference.adaptation import NOTHING_MISSING, Adaptation, adapt
 from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.pretrained import Pretrained, load
-from somamba.inference.reconstruct import reconstruct
+from somamba.inference.reconstruct import NOT_ADAPTED, reconstruct
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.adaptations import ANOTHER, BEFORE, UNKNOWN
 from somamba.inference.weights.trained import open_model, refinement_config, save_trained
@@ -106,6 +106,43 @@ def test_a_reconstruction_records_it(tmp_path):
     assert made.provenance["adaptation"]["steps_done"] == 4
     assert made.provenance["weights"] == kept[0].trained.weights
     assert reconstruct(scan(), tiny(tmp_path)).provenance["adaptation"] is None
+
+
+def test_a_scan_of_which_nothing_is_missing_is_not_adapted_to(tmp_path, caplog):
+    """The two outermost lines, which would be held out, are not what a network has to predict."""
+    trained, seen, looks = tiny(tmp_path), [], []
+    with caplog.at_level(logging.INFO, logger=adaptation.__name__):
+        made = reconstruct(
+            scan(coil_kspace()), trained, adaptation=FEW, on_adapting=looks.append, on_adapted=seen.append
+        )
+    assert seen[0].trained is trained
+    assert not looks
+    assert caplog.messages == [NOTHING_MISSING]
+    record = made.provenance["adaptation"]
+    assert (record["steps_done"], record["slices_used"], record["residual_before"]) == (0, [], None)
+    assert record["outcome"] == NOTHING_MISSING
+    assert made.provenance["weights"] == trained.weights
+    assert NOT_ADAPTED in made.provenance["notes"]
+    np.testing.assert_array_equal(made.images, reconstruct(scan(coil_kspace()), trained).images)
+
+
+def test_of_a_volume_slices_without_gaps_are_not_adapted_to(tmp_path):
+    found = adapted(tiny(tmp_path), Adaptation(steps=1, slices=2), np.stack([coil_kspace(), KSPACE]))
+    assert found.record["slices_used"] == [1]
+
+
+def test_the_outcome_is_said_in_words(tmp_path, caplog):
+    trained = tiny(tmp_path)
+    plain = Preparation(scan(), trained, RecoveryOptions(refine=False))
+    with caplog.at_level(logging.INFO, logger=adaptation.__name__):
+        harm = adapt(plain, trained, Adaptation(steps=2, check_every=1, learning_rate=1e3)).record
+        gain = adapt(plain, trained, Adaptation(steps=6, check_every=3, learning_rate=2e-3)).record
+    assert harm["outcome"] == "no gain on the held-out samples; the network is unchanged"
+    before, after = gain["residual_before"], gain["residual_after"]
+    assert gain["outcome"] == f"kept step {gain['kept_step']}: held-out residual {before:.4f} -> {after:.4f}"
+    assert harm["outcome"] in caplog.messages
+    assert caplog.messages[-1] == gain["outcome"]
+    assert NOT_ADAPTED not in reconstruct(scan(), trained, adaptation=FEW).provenance["notes"]
 
 
 def test_an_adapted_model_can_be_saved_and_opened_again(tmp_path):

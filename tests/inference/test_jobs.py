@@ -211,6 +211,19 @@ def test_scores_are_computed_only_if_they_are_asked_for(scan, tmp_path, monkeypa
     assert outcome.state == "done"
 
 
+def test_the_progress_of_an_adaptation_is_told_with_its_job(tmp_path):
+    np.save(tmp_path / "gaps.npy", columns(coil_kspace(3, 32, 40), 2, 10))
+    told = []
+    request = replace(
+        PLAIN, weights=str(save_tiny(tmp_path / "weights")), adaptation=Adaptation(steps=2, check_every=1)
+    )
+    jobs = plan([str(tmp_path / "gaps.npy")], tmp_path / "a.npy")
+    run(jobs, request, on_adapting=lambda job, found: told.append((job, found)))
+    assert {job for job, _ in told} == set(jobs)
+    assert [found.step for _, found in told[:-1]] == [0, 1, 2]
+    assert told[-1][1].record["steps_done"] == 2
+
+
 def test_weights_that_are_open_are_not_opened_again(scan, tmp_path, monkeypatch):
     trained = open_weights("zero_filled")
     monkeypatch.setattr(module, "open_weights", None)

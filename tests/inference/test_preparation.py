@@ -12,7 +12,7 @@ from inference.checkpoints import tiny
 from raw.made import coil_kspace, columns, true_maps
 from somamba.errors import ConfigError, InputError
 from somamba.evaluation.metrics import score
-from somamba.inference import preparation
+from somamba.inference import recovery
 from somamba.inference.preparation import Preparation, RecoveryOptions, given_maps
 from somamba.inference.reconstruct import reconstruct, recover_slice
 from somamba.inference.undersampling import Undersampling
@@ -205,5 +205,5 @@ def test_without_enough_of_the_centre_the_error_says_what_to_do(kspace):
 def test_a_note_tells_of_what_estimated_maps_miss(monkeypatch):
     scan = raw_scan_of(columns(coil_kspace(4, 48, 40), 2, 8), axes=("coils", "y", "x"))
     assert not any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])
-    monkeypatch.setattr(preparation, "TOLD_UNSEEN", 0)
+    monkeypatch.setattr(recovery, "TOLD_UNSEEN", 0)
     assert any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])

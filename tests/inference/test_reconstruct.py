@@ -54,6 +54,34 @@ def test_empty_slices_are_zero_and_listed(full):
     assert COMPLETE in made.provenance["notes"]
 
 
+@pytest.mark.parametrize("lines", [np.s_[:6, :], np.s_[:, :6]], ids=["rows", "columns"])
+def test_a_scan_of_which_lines_were_never_acquired_is_not_called_fully_sampled(lines, tmp_path):
+    kspace = coil_kspace(4)
+    kspace[:, lines[0], lines[1]] = 0
+    made = reconstruct(save(tmp_path / "partial.npy", kspace), ZERO_FILLED)
+    assert made.provenance["acceleration"] == 1
+    assert "6 " in " ".join(made.provenance["notes"])
+    assert "never acquired" in " ".join(made.provenance["notes"])
+    assert COMPLETE not in made.provenance["notes"]
+
+
+def test_it_is_told_how_far_a_method_changed_a_fully_sampled_image(full, tmp_path):
+    made = reconstruct(full, tiny(tmp_path))
+    plain = np.abs(reconstruct(full, ZERO_FILLED).images)
+    change = 100 * np.linalg.norm(np.abs(made.images) - plain) / np.linalg.norm(plain)
+    told = [note for note in made.provenance["notes"] if note.startswith("so_mamba was applied all the same")]
+    assert change > 0.1
+    assert COMPLETE in made.provenance["notes"]
+    assert f"changed the magnitudes by {change:.1f} %" in told[0]
+
+
+@pytest.mark.parametrize("name", ["zero_filled", "l1_wavelet"])
+def test_nothing_is_said_of_a_change_where_all_samples_make_the_image(name, full):
+    made = reconstruct(full, open_model(name))
+    assert made.provenance["notes"][-1] == COMPLETE
+    np.testing.assert_allclose(made.images, reconstruct(full, ZERO_FILLED).images, atol=1e-5)
+
+
 def test_a_full_scan_shows_the_object(full):
     image = np.abs(reconstruct(full, ZERO_FILLED).images[1])
     inside = picture().numpy() > 0
@@ -67,6 +95,35 @@ def test_the_network_is_run_and_named(full, tmp_path):
     facts = made.provenance
     assert (facts["model"], facts["weights"], facts["protocol"]) == ("so_mamba", trained.weights, "raw")
     assert (facts["coils"], facts["coil_maps"], facts["undersampling"]["acceleration"]) == (4, "ESPIRiT", 2)
+
+
+def test_the_strengths_that_l1_wavelet_chose_are_recorded_and_told(full):
+    method = open_model("l1_wavelet")
+    made = reconstruct(full, method, RecoveryOptions(undersampling=HALF))
+    chosen = made.provenance["sparsities"]
+    assert len(chosen) == 2
+    assert set(chosen) <= set(method.model.config.strengths)
+    (told,) = [note for note in made.provenance["notes"] if "lambda" in note]
+    assert told.startswith(f"l1_wavelet chose lambda {min(chosen):g}")
+    assert told.split(",")[0].endswith(f"{max(chosen):g}")
+    whole = reconstruct(full, method).provenance
+    assert whole["sparsities"] == [0, 0]
+    assert not any("lambda" in note for note in whole["notes"])
+    assert reconstruct(full, ZERO_FILLED).provenance["sparsities"] is None
+
+
+def test_coils_that_lose_much_by_compression_are_told(full):
+    made = reconstruct(full, ZERO_FILLED, RecoveryOptions(coils=1))
+    kept = made.provenance["compressed_energy"]
+    assert 0.1 < kept < 0.95
+    (told,) = [note for note in made.provenance["notes"] if "the energy" in note]
+    assert f"Compressing the coils to 1 keeps only {100 * kept:.1f} %" in told
+    assert "--coils (in Python coils=) with a larger number, at most 4" in told
+    plain = reconstruct(full, ZERO_FILLED).provenance
+    assert plain["compressed_energy"] is None
+    most = reconstruct(full, ZERO_FILLED, RecoveryOptions(coils=3)).provenance
+    assert most["compressed_energy"] > 0.95
+    assert not any("the energy" in note for note in [*plain["notes"], *most["notes"]])
 
 
 def test_undersampling_gives_the_truth_and_the_zero_filled_image(full):

@@ -51,6 +51,18 @@ def test_a_partial_echo_is_no_pattern_of_rows():
     assert sampling.acceleration == pytest.approx(24 / kspace.any(axis=(0, 1)).sum())
 
 
+def test_rows_that_may_be_partial_fourier_name_the_remedy():
+    """Which axis is the readout cannot be told if no line between others is missing."""
+    kspace = coil_kspace()
+    kspace[:, :7] = 0
+    (note,) = found(kspace).notes()
+    assert note.startswith("7 rows at the edge of the readout")
+    assert "--axes coils,x,y (in Python axes=" in note
+    assert found(np.swapaxes(kspace, -2, -1)).notes()[0].startswith("7 columns at the edge were never acquired")
+    (readout,) = found(columns(kspace, 3, 6)).notes()
+    assert "--axes" not in readout
+
+
 def test_scattered_samples_are_a_pattern_of_two_directions():
     keep = np.random.default_rng(0).random((32, 24)) < 0.3
     keep[12:20, 9:15] = True

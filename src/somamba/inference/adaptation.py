@@ -31,6 +31,9 @@ from somamba.physics.operator import LinearOperator
 
 logger = logging.getLogger(__name__)
 
+NOTHING_MISSING = "nothing is missing of this scan, so there is nothing to learn; the network is unchanged"
+NO_GAIN = "no gain on the held-out samples; the network is unchanged"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptation:
@@ -95,7 +98,8 @@ class Adapted:
     trained: Trained
     record: Mapping[str, Any]
     """What the provenance records: settings, slices, held-out residual before and after, the step that was kept, and
-    the scan, the weights it began with and what these were adapted to (`somamba.inference.weights.adaptations`)."""
+    the outcome in words; the scan, the weights it began with and what these were adapted to
+    (`somamba.inference.weights.adaptations`). A scan of which nothing is missing is adapted to on no slice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +130,7 @@ def adapt(
         on_progress: Called after every look at the held-out samples, the first time before any step.
 
     Returns:
-        The adapted network, or the given one if the held-out samples got no better.
+        The adapted network, or the given one if the held-out samples got no better, or if nothing is missing.
 
     Raises:
         InputError: a model without weights, or a scan without signal.
@@ -140,19 +144,22 @@ def adapt(
     numbers, slices = _chosen(preparation, refined, settings.slices, device)
     run = _Run(network, slices, settings, generator, on_progress)
     began = time.perf_counter()
-    run.go()
+    if slices:
+        run.go()
     record = {
         **asdict(settings),
         "slices_used": numbers,
         "steps_done": run.step,
         "kept_step": run.kept_step,
-        "residual_before": run.first,
-        "residual_after": run.best,
+        "residual_before": run.first if slices else None,
+        "residual_after": run.best if slices else None,
         "seconds": time.perf_counter() - began,
+        "outcome": run.outcome(),
         "parent": trained.weights,
         "samples": samples_digest(preparation.acquired, numbers),
         "earlier": adaptations(trained.config),
     }
+    logger.info("%s", record["outcome"])
     if run.kept_step == 0:
         return Adapted(trained=trained, record=record)
     network.load_state_dict(run.kept)
@@ -203,6 +210,14 @@ class _Run:
             if self.settings.steps is None and without_gain >= self.settings.patience:
                 break
 
+    def outcome(self) -> str:
+        """What came of it, in words."""
+        if not self.slices:
+            return NOTHING_MISSING
+        if self.kept_step == 0:
+            return NO_GAIN
+        return f"kept step {self.kept_step}: held-out residual {self.first:.4f} -> {self.best:.4f}"
+
     def _times(self, began: float, steps: int) -> tuple[float, float]:
         """Seconds of a step, and at most so many are left."""
         each = (time.perf_counter() - began) / self.step
@@ -247,7 +262,8 @@ def _chosen(
 ) -> tuple[list[int], list[_Slice]]:
     """Slices with signal, spread over the volume, each with the samples that are never shown and decide.
 
-    They are the first set that the last step chooses its strengths by, so they also measure the adapted network.
+    They are the first set that the last step chooses its strengths by, so they also measure the adapted network. Slices
+    of which nothing is missing are left out: what is held out of them is not what a network has to predict.
     """
     count = preparation.scan.slices
     wanted = min(most, count)
@@ -255,8 +271,9 @@ def _chosen(
     order = [*sorted(places), *(index for index in range(count) if index not in places)]
     numbers: list[int] = []
     slices: list[_Slice] = []
+    looked = 0
     for index in order:
-        if len(slices) == wanted:
+        if looked == wanted:
             break
         prepared = preparation.slice(index)
         if prepared is None:
@@ -264,13 +281,15 @@ def _chosen(
         found: list[_Slice] = []
 
         def keep(y: Tensor, A: LinearOperator, found: list[_Slice] = found) -> Tensor:
-            strengths = None if refined is None else refined.strengths(y, A)
-            found.append(_Slice(hold_out(y, A, RefinementConfig.seed), strengths))
+            if not bool(sampled_mask(A).all()):
+                strengths = None if refined is None else refined.strengths(y, A)
+                found.append(_Slice(hold_out(y, A, RefinementConfig.seed), strengths))
             return A.adjoint(y)
 
         if prepared.recover(keep, device) is not None:
-            numbers.append(index)
-            slices.extend(found)
-    if not slices:
+            looked += 1
+            numbers += [index] * len(found)
+            slices += found
+    if not looked:
         raise InputError(f"{preparation.scan.path}: there is no signal in it, so nothing to adapt to.")
     return numbers, slices

@@ -20,7 +20,15 @@ from typing import Any
 
 from somamba.errors import BackendError, ConfigError
 from somamba.extras import require
-from somamba.inference.jobs import Engine, JobOutcome, OnSlice, ReconstructionRequest, WorkerFactory, local
+from somamba.inference.jobs import (
+    Engine,
+    JobOutcome,
+    OnSlice,
+    ReconstructionRequest,
+    WorkerFactory,
+    leave_to_the_log,
+    local,
+)
 from somamba.inference.plan import Job, Output
 from somamba.inference.weights.trained import bundled_weights
 from somamba.registry import Registry
@@ -41,7 +49,7 @@ def spread(jobs: Sequence[Job], factory: WorkerFactory, on_slice: OnSlice) -> It
     ray = require("ray", extra="cluster")
     with _connected(ray):
         task = ray.remote(max_retries=RETRIES, scheduling_strategy="SPREAD", **_needs(ray, factory))(carry_out)
-        sent = replace(factory, request=_located(factory.request), trained=None)
+        sent = replace(factory, request=_located(factory.request), trained=None, on_adapting=leave_to_the_log)
         waiting = {task.remote(sent, _absolute(job)): job for job in jobs}
         try:
             while waiting:

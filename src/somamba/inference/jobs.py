@@ -16,10 +16,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from somamba.errors import DataError, SomambaError
-from somamba.inference.adaptation import Adaptation, Adapted
+from somamba.inference.adaptation import Adaptation, AdaptationProgress, Adapted
 from somamba.inference.plan import Job
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.recovery import RecoveredSlice
 from somamba.inference.weights.checkpoint import check_replaceable
 from somamba.inference.weights.trained import DEFAULT, Trained, open_weights, save_trained
 from somamba.inference.writers.stamp import StoredResult
@@ -40,6 +41,8 @@ Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Method to metric to its mean over slices; None if it is not finite."""
 OnSlice: TypeAlias = Callable[[Job, int, int], None]
 """A function that is called with a job, the number of its slices done, and the number of all."""
+OnAdapting: TypeAlias = Callable[[Job, AdaptationProgress | Adapted], None]
+"""A function that is called with a job and how far the adaptation to it is, the last time with what came of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ class Worker:
     def __init__(self, factory: "WorkerFactory") -> None:
         """Open the weights, unless they are open, choose the device, and read the template if there is one."""
         use_threads(factory.threads)
-        self.request, self.metric = factory.request, factory.metric
+        self.request, self.metric, self.on_adapting = factory.request, factory.metric, factory.on_adapting
         self.trained = factory.trained or open_weights(self.request.weights)
         self.device = find_device(factory.device)
         self.study = {} if self.request.template is None else read_template(self.request.template)
@@ -139,6 +142,7 @@ class Worker:
             on_slice(job, next(slices), scan.slices)
 
         def keep(adapted: Adapted) -> None:
+            self.on_adapting(job, adapted)
             if asked.save_adapted is not None:
                 save_trained(asked.save_adapted, adapted.trained)
 
@@ -149,6 +153,7 @@ class Worker:
             adaptation=asked.adaptation,
             device=self.device,
             on_slice=watch,
+            on_adapting=lambda progress: self.on_adapting(job, progress),
             on_adapted=keep,
         )
         more = {REQUEST: request, "slices": scan.slices, "scores": scores.means()}
@@ -160,6 +165,10 @@ class Worker:
         if reconstruction.voxel is None and any(name == "nii" for _, name in job.outputs):
             notes.append(NO_VOXEL)
         return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def leave_to_the_log(_job: Job, _progress: AdaptationProgress | Adapted) -> None:
+    """Leave the progress of an adaptation to the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +187,8 @@ class WorkerFactory:
     device: str = "auto"
     threads: int | None = None
     """Threads on the CPU; None leaves their number as it is."""
+    on_adapting: OnAdapting = leave_to_the_log
+    """What is called while a network is adapted, in this process; workers on other machines call nothing."""
 
     def __call__(self) -> Worker:
         """Make the worker."""

@@ -13,19 +13,17 @@ of `Preparation.slice`. After the network the scale and the unit are taken back,
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Complex
 from torch import Tensor
 
 from somamba.errors import ConfigError, InputError
-from somamba.inference.recovery import MeasuredSlice, Method, Picture, recover, recover_magnitude, whole_image
+from somamba.inference.recovery import MeasuredSlice, PreparedSlice
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained
 from somamba.physics.coils.compression import MOST_COILS, compress, compression_matrix
 from somamba.physics.coils.estimated import FEWEST, Estimated, estimated_maps
-from somamba.physics.fourier import ifft2c
 from somamba.physics.sampling_mask import SamplingMask
 from somamba.raw.noise import whitened
 from somamba.raw.raw_scan import RawScan
@@ -42,8 +40,6 @@ ADVICE = (
     "Give coil maps (--maps FILE, in Python maps=), or a scan with at least "
     f"{FEWEST}, better 24, neighbouring lines acquired around the centre of k-space."
 )
-TOLD_UNSEEN = 0.05
-"""A note tells of estimated maps that leave out more than this share of the energy at low resolution."""
 USUAL = 2.0**40
 """Samples between this and its inverse are computed with as they are: their squares are far from single precision's
 limits."""
@@ -68,51 +64,6 @@ class RecoveryOptions:
     def __post_init__(self) -> None:
         if self.coils < 1:
             raise ConfigError(f"coils={self.coils}; at least 1 coil must remain.")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PreparedSlice:
-    """One slice, ready to be recovered by any method: every method gets the same samples, maps and scale."""
-
-    measured: MeasuredSlice
-    full: Complex[Tensor, "coils y x"]
-    """All samples of the slice, also those that were left out afterwards; of virtual coils after compression."""
-    sampling: SliceSampling
-    """What was acquired of it."""
-    acceleration: float
-    """All samples over those that are used, within what the scanner acquires at all."""
-    unit: float = 1.0
-    """What the samples were divided by; the images are multiplied by it."""
-    energy: float = 1.0
-    """Share of the energy of the calibration samples that the virtual coils keep; 1 without compression."""
-    unseen: float = 0.0
-    """Share of the energy at low resolution that estimated coil maps do not explain."""
-    magnitudes: bool = False
-    """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
-
-    def recover(self, method: Method, device: torch.device | str = "cpu") -> Picture | None:
-        """The image that a method makes, in the units of the samples; None if there is no signal."""
-        if self.magnitudes:
-            image = recover_magnitude(method, ifft2c(self.full)[0].real, self.measured.mask, device)
-        else:
-            image = recover(method, self.measured, device)
-        return None if image is None else image * self.unit
-
-    def notes(self) -> list[str]:
-        """What a person should know about its coil maps."""
-        if self.unseen <= TOLD_UNSEEN:
-            return []
-        return [
-            f"The estimated coil maps miss {self.unseen:.0%} of the object's energy, which is dark in the image. More "
-            "lines around the centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
-        ]
-
-    @cached_property
-    def whole(self) -> Picture:
-        """The image of all samples, merged by the same maps."""
-        if self.magnitudes:
-            return ifft2c(self.full)[0].real.to(torch.complex64) * self.unit
-        return whole_image(self.full, self.measured.maps) * self.unit
 
 
 class Preparation:

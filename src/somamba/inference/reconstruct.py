@@ -1,24 +1,23 @@
 """A raw scan to a reconstruction, one slice in memory at a time. Files, arrays and the demo all come through here."""
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Shaped
-from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.inference.adaptation import Adaptation, Adapted, adapt
-from somamba.inference.preparation import Preparation, PreparedSlice, RecoveryOptions
+from somamba.inference.adaptation import NOTHING_MISSING, Adaptation, Adapted, OnProgress, adapt
+from somamba.inference.preparation import Preparation, RecoveryOptions
 from somamba.inference.reconstruction import Reconstruction
-from somamba.inference.recovery import Method
+from somamba.inference.recovery import Method, RecoveredSlice, picture
 from somamba.inference.weights.adaptations import RECORD, adaptation_notes
 from somamba.inference.weights.trained import Trained, refinement_config
-from somamba.models.classical.zero_filled import ZeroFilled
+from somamba.models.classical.l1_wavelet import L1Wavelet
 from somamba.models.refined import Refined, Strengths
 from somamba.models.soft_sense import SoftSense
 from somamba.physics.operator import LinearOperator
@@ -27,34 +26,21 @@ from somamba.raw.noise import NOTE
 from somamba.raw.raw_scan import RawScan
 from somamba.runtime.provenance import code_record
 
+NOT_ADAPTED = f"The network was not adapted: {NOTHING_MISSING}."
 COMPLETE = "It is fully sampled, so nothing had to be recovered; --acceleration 4 shows what undersampling would cost."
-
-TWO_SETS = (
-    "The object is larger than the field of view and folds over. Two sets of coil maps tell its parts apart; the image "
-    "shows their root sum of squares."
+APPLIED = (
+    "{} was applied all the same and changed the magnitudes by {:.1f} % (root mean square): details may be smoothed "
+    "along with the noise. --weights zero_filled (in Python load('zero_filled')) shows all samples as they are."
 )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RecoveredSlice:
-    """One slice as people see it; what only a comparison needs is computed when it is asked for."""
-
-    image: NDArray[np.complex64]
-    """``(rows, columns)``, as all images here."""
-    seconds: float
-    """How long the method took for it, without reading and coil maps."""
-    scan: RawScan
-    prepared: PreparedSlice
-
-    def zero_filled(self) -> NDArray[np.complex64]:
-        """The image of the same samples without a network."""
-        image = self.prepared.recover(ZeroFilled())
-        return np.zeros_like(self.image) if image is None else _picture(self.scan, image)
-
-    def whole(self) -> NDArray[np.complex64]:
-        """The image of all samples, merged by the same coil maps: the truth for an undersampled full scan."""
-        return _picture(self.scan, self.prepared.whole)
-
+CHOSEN = "l1_wavelet chose lambda {}, for images of brightness 1, by the samples that it held out."
+LITTLE_ENERGY = (
+    "Compressing the coils to {} keeps only {:.1f} % of the energy of the calibration lines; --coils (in Python "
+    "coils=) with a larger number, at most {}, keeps more."
+)
+LEAST_ENERGY = 0.95
+"""If virtual coils keep a smaller share of the energy, a note says so."""
+LEAST_CHANGE = 0.0005
+"""A smaller change of a fully sampled image is rounding."""
 
 OnRecovered = Callable[[RecoveredSlice | None], None]
 """A function that is called with every slice when it is done; with None for one without signal."""
@@ -68,6 +54,7 @@ def reconstruct(
     adaptation: Adaptation | None = None,
     device: torch.device | str = "cpu",
     on_slice: OnRecovered = lambda _slice: None,
+    on_adapting: OnProgress = lambda _progress: None,
     on_adapted: Callable[[Adapted], None] = lambda _adapted: None,
 ) -> Reconstruction:
     """Reconstruct every slice of a raw scan.
@@ -79,6 +66,7 @@ def reconstruct(
         adaptation: Adapt a copy of the network to this scan first; None takes it as it is.
         device: Where the network runs.
         on_slice: Called with every slice.
+        on_adapting: Called after every look at the held-out samples of an adaptation.
         on_adapted: Called with the adapted network.
 
     Returns:
@@ -88,26 +76,31 @@ def reconstruct(
         InputError: a slice that cannot be reconstructed with this model; the message names it and says what to do.
     """
     preparation = Preparation(scan, trained, options)
-    adapted = None if adaptation is None else adapt(preparation, trained, adaptation, device=device)
-    if adapted is not None:
+    adapted = None
+    if adaptation is not None:
+        adapted = adapt(preparation, trained, adaptation, device=device, on_progress=on_adapting)
         trained = adapted.trained
         on_adapted(adapted)
     scan, method = preparation.scan, method_of(preparation, trained, device)
     images = np.zeros((scan.slices, *scan.image_shape), dtype=np.complex64)
-    slices = _Slices(adaptation_notes(trained.config, preparation.acquired) if RECORD in trained.config else [])
+    account = _Account(
+        trained, adaptation_notes(trained.config, preparation.acquired) if RECORD in trained.config else []
+    )
+    if adapted is not None and not adapted.record["slices_used"]:
+        account.notes.append(NOT_ADAPTED)
     for index in range(scan.slices):
         recovered = recover_slice(preparation, index, method, device)
-        slices.add(index, recovered, preparation)
+        account.add(index, recovered, preparation)
         if recovered is not None:
             images[index] = recovered.image
         on_slice(recovered)
-    if not slices.accelerations:
+    if not account.accelerations:
         raise InputError(f"{scan.path}: there is no signal in it: {_without_signal(scan)}")
     provenance = {
         **_facts(preparation, trained),
         RECORD: trained.config.get(RECORD) if adapted is None else dict(adapted.record),
         "refinement": _strengths_of(method) if isinstance(method, Refined) else None,
-        **slices.facts(scan),
+        **account.facts(preparation),
         "code": code_record(),
     }
     return Reconstruction(
@@ -120,31 +113,83 @@ def reconstruct(
     )
 
 
-class _Slices:
+class _Account:
     """What the provenance says about the slices of a scan, collected one by one."""
 
-    def __init__(self, notes: list[str]) -> None:
+    def __init__(self, trained: Trained, notes: list[str]) -> None:
+        """Begin the account of a scan.
+
+        Args:
+            trained: What recovers the slices.
+            notes: What is known before any slice.
+        """
+        self.trained = trained
         self.empty: list[int] = []
         self.accelerations: list[float] = []
         self.notes = notes
+        self.changes: list[tuple[float, float]] = []
+        """`RecoveredSlice.change` of each slice of which nothing is missing."""
+        self.energies: list[float] = []
+        """Shares of the energy that the virtual coils keep."""
+        self.sparsities: list[float] = []
+        """The lambda of each slice, if the method chooses one."""
 
     def add(self, index: int, recovered: RecoveredSlice | None, preparation: Preparation) -> None:
+        """Take a slice into account.
+
+        Args:
+            index: Its number.
+            recovered: The slice; None if it has no signal.
+            preparation: The scan.
+        """
         if recovered is None:
             self.empty.append(index)
             return
-        self.accelerations.append(recovered.prepared.acceleration)
-        maps = recovered.prepared.measured.maps
-        two_sets = [TWO_SETS] if maps is not None and maps.ndim == 4 else []
-        notes = [*preparation.notes(recovered.prepared.sampling), *two_sets, *recovered.prepared.notes()]
+        prepared = recovered.prepared
+        self.accelerations.append(prepared.acceleration)
+        if prepared.acceleration == 1 and prepared.sampling.never_acquired == (0, 0):
+            self.changes.append(recovered.change())
+        self.energies.append(prepared.energy)
+        if isinstance(self.trained.model, L1Wavelet) and self.trained.model.used is not None:
+            self.sparsities.append(float(f"{float(self.trained.model.used):.6g}"))
+        notes = [*preparation.notes(prepared.sampling), *prepared.notes()]
         self.notes += [note for note in notes if note not in self.notes]
 
-    def facts(self, scan: RawScan) -> dict[str, Any]:
-        complete = [COMPLETE] if max(self.accelerations) == 1 else []
+    def facts(self, preparation: Preparation) -> dict[str, Any]:
+        """What the provenance says, of at least one slice with signal."""
+        compressed = preparation.compressed_to is not None
+        notes = [*preparation.scan.notes, *self.notes, *self._compressed(preparation), *self._chosen()]
         return {
             "acceleration": sum(self.accelerations) / len(self.accelerations),
+            "compressed_energy": min(self.energies) if compressed else None,
+            "sparsities": self.sparsities or None,
             "empty_slices": self.empty,
-            "notes": [*scan.notes, *self.notes, *complete],
+            "notes": [*notes, *self._complete()],
         }
+
+    def _compressed(self, preparation: Preparation) -> list[str]:
+        """What is said of the virtual coils if they lose much of what was measured."""
+        least, scan = min(self.energies), preparation.scan
+        if least >= LEAST_ENERGY:
+            return []
+        return [LITTLE_ENERGY.format(preparation.compressed_to, 100 * least, scan.coils)]
+
+    def _chosen(self) -> list[str]:
+        """What is said of the strengths that a method chose for the slices of which samples are missing."""
+        chosen = [sparsity for sparsity in self.sparsities if sparsity > 0]
+        if not chosen:
+            return []
+        least, largest = min(chosen), max(chosen)
+        return [CHOSEN.format(f"{least:g}" if least == largest else f"{least:g} to {largest:g}")]
+
+    def _complete(self) -> list[str]:
+        """What is said of a scan of which nothing is missing: that it is so, and what the method did to it."""
+        if len(self.changes) < len(self.accelerations):
+            return []
+        changed, whole = (math.hypot(*norms) for norms in zip(*self.changes, strict=True))
+        if changed <= LEAST_CHANGE * whole:
+            return [COMPLETE]
+        return [COMPLETE, APPLIED.format(self.trained.name, 100 * changed / whole)]
 
 
 def recover_slice(
@@ -176,7 +221,7 @@ def recover_slice(
     if image is None:
         return None
     scan = preparation.scan
-    return RecoveredSlice(image=_picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
+    return RecoveredSlice(image=picture(scan, image), seconds=seconds, scan=scan, prepared=prepared)
 
 
 def method_of(preparation: Preparation, trained: Trained, device: torch.device | str = "cpu") -> SoftSense | Refined:
@@ -217,10 +262,6 @@ def _without_signal(scan: RawScan) -> str:
     if scan.coil_maps is not None:
         return "the coil maps are zero nearly everywhere; look at --maps."
     return "no coil maps were found, as from noise alone. Look at it with somamba inspect, or give --maps."
-
-
-def _picture(scan: RawScan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
-    return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
 def _facts(preparation: Preparation, trained: Trained) -> dict[str, Any]:

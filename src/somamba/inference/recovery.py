@@ -1,24 +1,41 @@
-"""One measured slice to one image: the stages scale, recover and unscale, for any method ``(y, A) -> image``."""
+"""One slice to one image: the stages scale, recover and unscale, for any method ``(y, A) -> image``."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Complex, Float
+from jaxtyping import Bool, Complex, Float, Shaped
+from numpy.typing import NDArray
 from torch import Tensor
 
 from somamba.errors import InputError
+from somamba.models.classical.zero_filled import ZeroFilled
 from somamba.physics.coils.maps import combine, root_sum_of_squares
 from somamba.physics.encoding import encoding
 from somamba.physics.fourier import fft2c, ifft2c
 from somamba.physics.operator import LinearOperator
 from somamba.physics.scale import zero_filled_scale
+from somamba.raw.raw_scan import RawScan
+from somamba.raw.sampling import SliceSampling
 from somamba.shapes import CoilImages
 
 Picture = Complex[Tensor, "y x"]
 Method = Callable[[Tensor, LinearOperator], Tensor]
 """``(y, A)`` to an image, as every `Reconstructor` does; a plain function serves as well."""
+
+TWO_SETS = (
+    "The object is larger than the field of view and folds over. Two sets of coil maps tell its parts apart; the image "
+    "shows their root sum of squares."
+)
+UNSEEN = (
+    "The estimated coil maps miss {:.0%} of the object's energy, which is dark in the image. More lines around the "
+    "centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
+)
+TOLD_UNSEEN = 0.05
+"""A note tells of estimated maps that leave out more than this share of the energy at low resolution."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +54,77 @@ class MeasuredSlice:
     def operator(self) -> LinearOperator:
         """The operator ``A`` of the slice."""
         return encoding(self.mask[None, None], None if self.maps is None else self.maps[None])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedSlice:
+    """One slice, ready to be recovered by any method: every method gets the same samples, maps and scale."""
+
+    measured: MeasuredSlice
+    full: Complex[Tensor, "coils y x"]
+    """All samples of the slice, also those that were left out afterwards; of virtual coils after compression."""
+    sampling: SliceSampling
+    """What was acquired of it."""
+    acceleration: float
+    """All samples over those that are used, within what the scanner acquires at all."""
+    unit: float = 1.0
+    """What the samples were divided by; the images are multiplied by it."""
+    energy: float = 1.0
+    """Share of the energy of the calibration samples that the virtual coils keep; 1 without compression."""
+    unseen: float = 0.0
+    """Share of the energy at low resolution that estimated coil maps do not explain."""
+    magnitudes: bool = False
+    """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
+
+    def recover(self, method: Method, device: torch.device | str = "cpu") -> Picture | None:
+        """The image that a method makes, in the units of the samples; None if there is no signal."""
+        if self.magnitudes:
+            image = recover_magnitude(method, ifft2c(self.full)[0].real, self.measured.mask, device)
+        else:
+            image = recover(method, self.measured, device)
+        return None if image is None else image * self.unit
+
+    def notes(self) -> list[str]:
+        """What a person should know about its coil maps."""
+        maps = self.measured.maps
+        told = {
+            TWO_SETS: maps is not None and maps.ndim == 4,
+            UNSEEN.format(self.unseen): self.unseen > TOLD_UNSEEN,
+        }
+        return [note for note, applies in told.items() if applies]
+
+    @cached_property
+    def whole(self) -> Picture:
+        """The image of all samples, merged by the same maps."""
+        if self.magnitudes:
+            return ifft2c(self.full)[0].real.to(torch.complex64) * self.unit
+        return whole_image(self.full, self.measured.maps) * self.unit
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecoveredSlice:
+    """One slice as people see it; what only a comparison needs is computed when it is asked for."""
+
+    image: NDArray[np.complex64]
+    """``(rows, columns)``, as all images here."""
+    seconds: float
+    """How long the method took for it, without reading and coil maps."""
+    scan: RawScan
+    prepared: PreparedSlice
+
+    def zero_filled(self) -> NDArray[np.complex64]:
+        """The image of the same samples without a network."""
+        image = self.prepared.recover(ZeroFilled())
+        return np.zeros_like(self.image) if image is None else picture(self.scan, image)
+
+    def whole(self) -> NDArray[np.complex64]:
+        """The image of all samples, merged by the same coil maps: the truth for an undersampled full scan."""
+        return picture(self.scan, self.prepared.whole)
+
+    def change(self) -> tuple[float, float]:
+        """The norm of what the method changed of the magnitudes of all samples, and the norm of those."""
+        whole = np.abs(picture(self.scan, self.prepared.whole))
+        return float(np.linalg.norm(np.abs(self.image) - whole)), float(np.linalg.norm(whole))
 
 
 @torch.no_grad()
@@ -107,6 +195,11 @@ def whole_image(kspace: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "*se
 def merged(images: CoilImages) -> Picture:
     """The image of one slice: its only one, or the root sum of squares of its coils, or of its sets of maps."""
     return images[0, 0] if images.shape[1] == 1 else root_sum_of_squares(images)[0, 0].to(images.dtype)
+
+
+def picture(scan: RawScan, image: Shaped[Tensor, "y x"]) -> NDArray[np.complex64]:
+    """The image as people see it: turned and cut as the scan says."""
+    return scan.picture(image).to(torch.complex64).contiguous().numpy()
 
 
 def _finite(images: CoilImages) -> CoilImages:

@@ -15,6 +15,12 @@ from somamba.physics.sampling_mask import SamplingMask
 WHOLE = 0.99
 """Lines that are acquired to this share count as whole: a measured sample may be exactly zero by chance."""
 
+EXCHANGED = (
+    "If they are lines of the phase encoding (partial Fourier) of an array, they are unknown: name its axes with x and "
+    'y exchanged, as in --axes coils,x,y (in Python axes=("coils", "x", "y")).'
+)
+"""What to do if rows were not acquired and nothing else is missing: the data do not tell which axis is the readout."""
+
 
 @dataclass(frozen=True, eq=False)
 class SliceSampling:
@@ -56,9 +62,11 @@ class SliceSampling:
     def notes(self) -> list[str]:
         """What a person should know before this slice is reconstructed."""
         rows, columns = self.never_acquired
+        # Where columns have gaps, they are the phase encoding, and rows are the readout.
+        remedy = "" if columns or not self.complete else f" {EXCHANGED}"
         told = {
             f"{rows} rows at the edge of the readout were never acquired (zero-padded, or a partial echo): they count "
-            "as zero.": rows > 0 and self.gapless_rows,
+            f"as zero.{remedy}": rows > 0 and self.gapless_rows,
             f"{columns} columns at the edge were never acquired (zero-padded, or partial Fourier): they count as "
             "unknown.": columns > 0,
         }

@@ -1,18 +1,25 @@
 """``somamba reconstruct`` from the outside."""
 
+import logging
+import os
+import re
 import signal
 import subprocess
 import sys
+from io import StringIO
 
 import h5py
 import nibabel
 import numpy as np
 import pytest
+from rich.console import Console
 
 from inference.checkpoints import save_tiny
 from raw.made import coil_kspace, columns, picture, write_fastmri
+from somamba.cli.commands import reconstruct as command
 from somamba.cli.main import main as somamba
 from somamba.cli.main import run_command
+from somamba.cli.output import make_console
 from somamba.errors import ConfigError, DataError
 from somamba.inference.weights.trained import DEFAULT, open_weights
 from somamba.inference.writers.writing import read_provenance
@@ -202,3 +209,81 @@ def test_an_interrupted_adaptation_leaves_what_was_there_and_nothing_else(number
     assert "Traceback" not in rest
     assert (rest.splitlines() or [""])[-1].startswith(last)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal in the place of standard error."""
+    shown = Console(file=StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(command, "make_console", lambda *, stderr=False: shown if stderr else make_console())
+    return shown
+
+
+@pytest.fixture
+def _log():
+    """The level of the log of adaptations, which a command sets, is put back."""
+    logger = logging.getLogger("somamba.inference.adaptation")
+    level = logger.level
+    logger.setLevel(logging.NOTSET)
+    yield
+    logger.setLevel(level)
+
+
+@pytest.mark.usefixtures("_log")
+@pytest.mark.parametrize("adapting", [True, False])
+def test_on_a_terminal_an_adaptation_is_a_task_and_one_line(adapting, terminal, scan, tmp_path, caplog):
+    options = [str(scan), "-o", str(tmp_path / "out.npy"), "--weights", str(save_tiny(tmp_path / "weights"))]
+    options += ["--device", "cpu", "--adapt", "2"]
+    options += ["--acceleration", "2", "--calibration", "10"] if adapting else []
+    run_command("reconstruct", options)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.file.getvalue())
+    outcome = read_provenance(tmp_path / "out.npy")["adaptation"]["outcome"]
+    assert text.count(f"scan.npy: {outcome}\n") == 1
+    assert ("adapting, held-out residual" in text) is adapting
+    assert caplog.messages == []
+
+
+@pytest.mark.usefixtures("_log")
+def test_without_a_terminal_an_adaptation_is_logged_line_by_line(scan, tmp_path, caplog):
+    options = [str(scan), "-o", str(tmp_path / "out.npy"), "--weights", str(save_tiny(tmp_path / "weights"))]
+    run_command("reconstruct", [*options, "--device", "cpu", "--adapt", "2", "--acceleration", "2"])
+    assert caplog.messages[0].startswith("step 0 of at most 2: held-out residual")
+    assert caplog.messages[-1] == read_provenance(tmp_path / "out.npy")["adaptation"]["outcome"]
+
+
+def read_terminal(descriptor):
+    """What was written to a terminal; nothing when its other end was closed, which Linux says by an error."""
+    try:
+        return os.read(descriptor, 4096).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_an_adaptation_that_is_interrupted_on_a_terminal_leaves_nothing(number, code, scan, tmp_path):
+    """A process of its own, whose standard error is a terminal."""
+    ours, theirs = os.openpty()
+    options = ["--acceleration", "2", "--calibration", "10", "--device", "cpu", "--adapt", "100000"]
+    options += ["--weights", str(save_tiny(tmp_path / "weights")), "-o", str(tmp_path / "out" / "image.nii.gz")]
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        arguments = [sys.executable, "-m", "somamba", "reconstruct", str(scan), *options]
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+        process = subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.DEVNULL, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        os.close(theirs)
+    text, sent = "", False
+    with process:
+        while part := read_terminal(ours):
+            text += part
+            if not sent and "held-out residual" in text:
+                process.send_signal(number)
+                sent = True
+    os.close(ours)
+    assert process.returncode == code
+    assert "Traceback" not in text
+    assert "INFO" not in text
+    assert "adapting, held-out residual" in text
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before

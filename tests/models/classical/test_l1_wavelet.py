@@ -96,3 +96,39 @@ def test_it_agrees_with_bart(shared_data):
 def test_what_cannot_be_meant_is_refused(wrong):
     with pytest.raises(ConfigError):
         L1WaveletConfig(**wrong)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_without_gaps_all_samples_make_the_image_unchanged(scale, rng):
+    """The two outermost lines cannot say how sparse the image is; maps need not have unit norm."""
+    _, A, truth = scan(noise=0)
+    complete = encoding(torch.ones(1, 1, 1, truth.shape[-1], dtype=torch.bool), scale * A.factors[-1].maps)
+    noise = 0.03 * torch.randn(1, 6, *truth.shape[2:], dtype=torch.complex64, generator=rng)
+    y = complete(truth) + noise
+    method = L1Wavelet()
+    torch.testing.assert_close(method(y, complete), combine(ifft2c(y), scale * A.factors[-1].maps))
+    assert not method.used.any()
+    alone = encoding(torch.ones(1, 1, *truth.shape[2:], dtype=torch.bool))
+    torch.testing.assert_close(L1Wavelet()(y[:, :1], alone), ifft2c(y[:, :1]))
+
+
+def test_of_a_batch_only_the_slices_without_gaps_stay_as_they_are():
+    y, A, truth = scan(noise=0.03)
+    maps = A.factors[-1].maps
+    whole = encoding(torch.ones(1, 1, 1, y.shape[-1], dtype=torch.bool), maps)
+    masks = torch.cat([A.factors[0].mask, whole.factors[0].mask])
+    both, method = torch.cat([y, whole(truth)]), L1Wavelet()
+    images = method(both, encoding(masks, maps.expand(2, -1, -1, -1)))
+    assert (method.used.flatten() > 0).tolist() == [True, False]
+    torch.testing.assert_close(images[1:], L1Wavelet()(whole(truth), whole))
+    torch.testing.assert_close(images[:1], L1Wavelet()(y, A))
+
+
+def test_the_strength_that_was_used_can_be_read():
+    y, A, _ = scan(noise=0.03)
+    method = L1Wavelet()
+    method(y, A)
+    assert torch.equal(method.used, method.chosen(y, A))
+    method = L1Wavelet(L1WaveletConfig(strengths=(0.005,), iterations=1))
+    method(y, A)
+    assert method.used.item() == pytest.approx(0.005)

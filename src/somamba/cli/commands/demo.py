@@ -18,7 +18,8 @@ from somamba.evaluation.metrics import score
 from somamba.extras import installed
 from somamba.inference.adaptation import Adaptation
 from somamba.inference.preparation import RecoveryOptions
-from somamba.inference.reconstruct import RecoveredSlice, reconstruct
+from somamba.inference.reconstruct import reconstruct
+from somamba.inference.recovery import RecoveredSlice
 from somamba.inference.undersampling import Undersampling
 from somamba.inference.weights.trained import Trained, open_weights
 from somamba.physics.coils.maps import root_sum_of_squares

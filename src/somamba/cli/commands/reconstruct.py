@@ -4,11 +4,13 @@ import logging
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from somamba.cli.adapting import AdaptationTask, TimeLeftColumn
 from somamba.cli.output import make_console
 from somamba.errors import ConfigError, DataError
 from somamba.evaluation.metrics import score
@@ -59,12 +61,12 @@ def main(options: Namespace) -> None:
 
 
 def _check_adaptation(options: Namespace, jobs: Sequence[Job]) -> None:
-    """Refuse to keep several adapted networks in one folder; print the progress of an adaptation otherwise."""
+    """Refuse to keep several adapted networks in one folder; log the progress of an adaptation if there is no bar."""
     if options.save_adapted is not None and options.adapt is None:
         raise ConfigError("--save-adapted keeps what --adapt makes; give --adapt auto too.")
     if options.save_adapted is not None and len(jobs) > 1:
         raise ConfigError(f"--save-adapted keeps the network of one scan, and there are {len(jobs)}.")
-    if options.adapt is not None:
+    if options.adapt is not None and not make_console(stderr=True).is_terminal:
         logging.getLogger("somamba.inference.adaptation").setLevel(logging.INFO)
 
 
@@ -106,7 +108,7 @@ def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterat
     """The outcomes, with a bar that counts slices; if there is no terminal, a line for every scan instead."""
     console = make_console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeLeftColumn())
     with Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal) as progress:
         scans = progress.add_task("scans", total=len(jobs))
         slices = progress.add_task("slices", total=None)
@@ -114,6 +116,8 @@ def _watched(jobs: Sequence[Job], engine: str, factory: WorkerFactory) -> Iterat
         def on_slice(job: Job, done: int, total: int) -> None:
             progress.update(slices, description=escape(job.source.name), completed=done, total=total)
 
+        if console.is_terminal:
+            factory = replace(factory, on_adapting=AdaptationTask(progress))
         for count, outcome in enumerate(ENGINES[engine](jobs, factory, on_slice), start=1):
             progress.update(scans, completed=count)
             progress.reset(slices, total=None)

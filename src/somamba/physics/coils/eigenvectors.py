@@ -59,6 +59,18 @@ def second_eigenvectors(
     return _iterated(offsets, start, iterations, apart=apart, orthogonal_to=leading.nan_to_num())
 
 
+def sums_of_eigenvalues(offsets: Offsets, shape: tuple[int, int], *, apart: int = 1) -> Float[Tensor, "rows columns"]:
+    """The sum of all eigenvalues at every pixel, which is the trace of its matrix.
+
+    Args:
+        offsets: The convolution.
+        shape: Rows and columns of the image.
+        apart: Rows and columns between the pixels; 1 is every pixel.
+    """
+    along_y, along_x = (_waves(size, offsets)[::apart] for size in shape)
+    return torch.einsum("ccuv,yu,xv->yx", offsets, along_y, along_x).real
+
+
 def _iterated(
     offsets: Offsets, start: Vectors, iterations: int, *, apart: int = 1, orthogonal_to: Vectors | None = None
 ) -> tuple[Complex[Tensor, "coils rows columns"], Float[Tensor, "rows columns"]]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from somamba.errors import InputError
 from somamba.physics.coils.eigenvectors import APART, Offsets, leading_eigenvectors, second_eigenvectors
+from somamba.physics.coils.folds import folds_over
 from somamba.physics.fourier import check_precision, ifft2c
 from somamba.shapes import CoilImages, Image
 
@@ -21,11 +22,6 @@ THRESHOLD = 0.001**0.5
 """Singular values of the patches, relative to the largest, below which they are noise: BART's default."""
 ITERATIONS = 30
 """Power iterations, BART's default."""
-SECOND_EIGENVALUE = 0.95
-"""If an object folds over, both eigenvalues are 1 there. Elsewhere the second stays lower: on a real head that fits
-into the field of view it is above 0.9 in less than 1 % of the pixels, and above 0.95 in none."""
-SECOND_SHARE = 0.005
-"""A second set of maps is used if more than this share of the pixels with signal folds over."""
 
 
 class Region(NamedTuple):
@@ -182,8 +178,7 @@ def espirit_sets(
     seen = eigenvalues > crop
     sets = [torch.where(seen, _aligned(first, calibration), 0)]
     _, coarse = second_eigenvectors(offsets, start, first, ITERATIONS, apart=APART)
-    coarse_seen = seen[::APART, ::APART]
-    if int((coarse_seen & (coarse > SECOND_EIGENVALUE)).sum()) > SECOND_SHARE * int(coarse_seen.sum()):
+    if folds_over(offsets, seen, coarse):
         second, eigenvalues = second_eigenvectors(offsets, start, first, ITERATIONS)
         sets.append(torch.where(seen & (eigenvalues > crop), _aligned(second, calibration), 0))
     return torch.stack(sets)
