@@ -28,8 +28,8 @@ from somamba.raw.formats.in_memory import raw_scan_of
 FEW = Adaptation(steps=4, check_every=2, learning_rate=2e-3)
 KEPT = Adaptation(steps=6, check_every=3, learning_rate=2e-3)
 """An adaptation that makes the network's own image better, and so is kept."""
-KSPACE = columns(coil_kspace(), 2, 8)
-OTHER = columns(coil_kspace() * np.exp(0.1j), 2, 8)
+KSPACE = columns(coil_kspace(), 2, 10)
+OTHER = columns(coil_kspace() * np.exp(0.1j), 2, 10)
 
 
 def scan(kspace=KSPACE):

@@ -237,7 +237,7 @@ def _estimated(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
     try:
         return estimated_maps(calibration)
     except InputError as error:
-        raise InputError(f"Coil maps cannot be estimated. {error} {ADVICE}") from None
+        raise InputError(f"{error} {ADVICE}") from None
 
 
 def given_maps(maps: Complex[Tensor, "coils y x"]) -> Complex[Tensor, "coils y x"]:

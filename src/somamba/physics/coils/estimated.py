@@ -42,14 +42,19 @@ def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
     Raises:
         InputError: too little of the centre was acquired.
     """
-    height, width = calibration_region(calibration[None]).shape
+    try:
+        height, width = calibration_region(calibration[None]).shape
+    except InputError as error:
+        raise InputError(f"Coil maps cannot be estimated. {error}") from None
     centre = f"the {height} rows x {width} columns that are fully acquired around the centre of k-space"
     if min(height, width) < FEWEST:
-        raise InputError(f"They cannot come from {centre}: {FEWEST} of both are needed.")
+        raise InputError(f"Coil maps cannot be estimated from {centre}: {FEWEST} of both are needed.")
     maps = _espirit(calibration, narrow=min(height, width) < NARROW)
     unseen = 1 - explained_share(calibration, maps) if maps.any() else 0.0
     if unseen > MOST_UNSEEN:
-        raise InputError(f"From {centre} they miss {unseen:.0%} of the object, which would be black in the image.")
+        raise InputError(
+            f"Coil maps estimated from {centre} miss {unseen:.0%} of the object, which would be black in the image."
+        )
     return Estimated(maps, unseen)
 
 
