@@ -13,7 +13,8 @@ import torch
 from inference.checkpoints import save_tiny
 from somamba.errors import ConfigError, InputError
 from somamba.inference.weights.checkpoint import Checkpoint, named_in_sums, read_checkpoint, save_checkpoint
-from somamba.inference.weights.trained import DEFAULT, bundled_weights, open_model, open_weights
+from somamba.inference.weights.released import weights_folder
+from somamba.inference.weights.trained import DEFAULT, FOLDER, bundled_weights, open_model, open_weights
 from somamba.models.zoo import MODELS
 from somamba.settings import to_plain
 
@@ -173,3 +174,15 @@ def test_released_weights_name_their_card_among_their_digests(folder):
     pictures = {path.name for path in folder.glob("*.png")}
     assert named.keys() == {path.name for path in folder.iterdir()} - pictures - {"SHA256SUMS"}
     assert named == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in named}
+
+
+def test_an_earlier_edition_is_opened_by_its_number_and_a_missing_one_is_refused():
+    first = open_weights("brain_raw@1")
+    assert first.weights == open_model(str(FOLDER.parents[2] / "weights" / "brain_raw_1")).weights
+    assert first.weights != open_weights("brain_raw").weights
+    assert first.source == "brain_raw@1"
+    assert weights_folder("brain_raw@1").name == "brain_raw_1"
+    with pytest.raises(InputError, match=r"no edition 9 of 'brain_raw' here.*weights/brain_raw_9"):
+        open_weights("brain_raw@9")
+    with pytest.raises(InputError, match="neither a checkpoint folder"):
+        open_weights("knee@1")

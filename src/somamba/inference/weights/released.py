@@ -17,7 +17,7 @@ from somamba.inference.weights.checkpoint import (
     released_files,
 )
 from somamba.inference.weights.hub import fetch, hub_cache
-from somamba.inference.weights.trained import FOLDER, Trained, bundled_weights, open_model
+from somamba.inference.weights.trained import FOLDER, Trained, bundled_weights, earlier_edition, open_model
 from somamba.registry import did_you_mean
 from somamba.regular_files import read_regular
 
@@ -59,6 +59,8 @@ def weights_folder(source: str, folder: Path = FOLDER) -> Path:
     bundled = bundled_weights(folder)
     if source in bundled:
         return bundled[source]
+    if (edition := earlier_edition(source, folder)) is not None:
+        return edition
     if source.startswith(PREFIX):
         return fetch(source)
     if has_checkpoint(Path(source)):

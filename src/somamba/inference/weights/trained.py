@@ -169,12 +169,34 @@ def bundled_weights(folder: Path = FOLDER) -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.iterdir()) if has_checkpoint(path)}
 
 
+def earlier_edition(source: str, folder: Path = FOLDER) -> Path | None:
+    """The folder of an edition that is no longer bundled, such as ``brain_raw@1``; None if that is no such name.
+
+    Args:
+        source: A name of bundled weights, ``@`` and the number of the edition.
+        folder: Where the bundled weights lie.
+
+    Raises:
+        InputError: it is such a name, and a checkout of the repository, which keeps these weights, is not there.
+    """
+    name, _, number = source.partition("@")
+    if not number.isdecimal() or name not in bundled_weights(folder):
+        return None
+    edition = folder.parents[2] / "weights" / f"{name}_{number}"
+    if not has_checkpoint(edition):
+        raise InputError(
+            f"There is no edition {number} of {name!r} here. Earlier ones are in weights/ of the repository, not in "
+            f"an installed package: give the folder of a copy, such as --weights weights/{name}_{number}."
+        )
+    return edition
+
+
 def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     """Open bundled weights by name, weights of a hub, a checkpoint by its folder, or a model without weights by name.
 
     Args:
-        source: ``brain_raw``, ``hf:owner/name@revision``, ``runs/x/best``, ``zero_filled``. Bundled weights come first;
-            a folder of the same name is reached by ``./brain_raw``.
+        source: ``brain_raw``, ``brain_raw@1`` for an earlier edition, ``hf:owner/name@revision``, ``runs/x/best``,
+            ``zero_filled``. Bundled weights come first; a folder of the same name is reached by ``./brain_raw``.
         folder: Where the bundled weights lie.
 
     Raises:
@@ -183,6 +205,8 @@ def open_weights(source: str = DEFAULT, folder: Path = FOLDER) -> Trained:
     bundled = bundled_weights(folder)
     if source in bundled:
         return replace(open_model(str(bundled[source])), source=source)
+    if (edition := earlier_edition(source, folder)) is not None:
+        return replace(open_model(str(edition)), source=source)
     if source == DEFAULT and not Path(source).exists():
         raise InputError(
             f"No weights called {source!r} are bundled with this version of somamba ({_known(bundled)}). Give the "
