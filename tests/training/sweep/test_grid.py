@@ -7,6 +7,7 @@ import yaml
 
 from somamba.errors import ConfigError
 from somamba.models.so_mamba.variants import VARIANTS
+from somamba.models.zoo import MODELS
 from somamba.report.names import METHODS as PAPER
 from somamba.training.sweep.grid import read_grid
 from training.test_recipe import FILES, SHIPPED
@@ -94,7 +95,12 @@ def test_an_unknown_run_gets_a_suggestion(tmp_path):
 @pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.stem)
 def test_every_shipped_grid_names_its_models_and_gives_them_one_budget(path):
     grid = read_grid(path)
-    assert [name.partition("_seed")[0] for name in grid.runs] == [recipe.model for recipe in grid.runs.values()]
+    stems = {name: name.partition("_seed")[0] for name in grid.runs}
+    networks = {recipe.model: recipe.network for name, recipe in grid.runs.items() if stems[name] == recipe.model}
+    for name, recipe in grid.runs.items():
+        # What follows the model in a name stands for another network of that model.
+        other = recipe.network != networks.get(recipe.model, MODELS[recipe.model].config)
+        assert stems[name].startswith(f"{recipe.model}_") if other else stems[name] == recipe.model
     assert len({(recipe.minutes, recipe.epochs, recipe.batch_size) for recipe in grid.runs.values()}) == 1
 
 
