@@ -13,6 +13,7 @@ ELSEWHERE = {
     "weights/so_mamba_acdc_x4.md": "weights/so_mamba_acdc_x4/README.md",
     "weights/so_mamba_acdc_x8.md": "weights/so_mamba_acdc_x8/README.md",
     "weights/so_mamba_adaptive_acdc_x4.md": "weights/so_mamba_adaptive_acdc_x4/README.md",
+    "weights/content_residency_acdc_x4.md": "weights/content_residency_acdc_x4/README.md",
     "changelog.md": "CHANGELOG.md",
 }
 # Pictures beside those pages are part of the site too, under the name of their page.
