@@ -6,9 +6,10 @@ import torch
 
 from raw.made import coil_kspace, true_maps
 from somamba.errors import DataError, InputError
-from somamba.physics.coils.maps import explained_share
+from somamba.physics.coils.maps import espirit, explained_share
 from somamba.physics.fourier import ifft2c
 from somamba.raw.formats.in_memory import raw_scan_of
+from somamba.raw.layout import Arrangement
 from somamba.raw.opening import open_raw_scan
 
 YX = (-2, -1)
@@ -74,6 +75,23 @@ def test_maps_without_the_centre_of_kspace_are_believed():
     kspace[:, :, 12] = 0
     scan = raw_scan_of(kspace, maps=true_maps()[::-1].copy(), axes=("coils", "y", "x"))
     assert scan.maps(0) is not None
+
+
+@pytest.mark.parametrize("lines", [1, 2, 4])
+@pytest.mark.parametrize("lie", ["as the image", "rolled"])
+def test_maps_of_a_scan_without_calibration_lines_are_placed_and_never_refused(lines, lie, shared_data):
+    """Those who give maps often have no lines to estimate them from, so true maps explain little of a coarse image."""
+    kspace = np.fft.fftshift(np.load(shared_data / "raw_kspace" / "brain_13coil_flip4.npy"), axes=YX)
+    maps = espirit(torch.from_numpy(Arrangement(rolled=True).apply(kspace) * np.float32(1e6))[None]).numpy()[0]
+    acquired = np.arange(224) % 8 == 0
+    acquired[112 - lines // 2 : 112 - lines // 2 + lines] = True
+    given = maps if lie == "as the image" else np.roll(maps, (112, 112), YX)
+    scan = raw_scan_of(np.where(acquired, kspace, 0), maps=given, axes=("coils", "y", "x"))
+    # With one line in eight the image folds so often that it is not seen to be rolled; the maps then lie as it does.
+    rolled_back = any("it was rolled back" in note for note in scan.notes)
+    assert rolled_back == (lines > 1)
+    np.testing.assert_array_equal(scan.maps(0).numpy(), maps if rolled_back else np.roll(maps, (112, 112), YX))
+    assert not any("explain only" in note for note in scan.notes)
 
 
 @pytest.mark.parametrize("scale", [1e-18, 1.0, 1e15])
