@@ -204,6 +204,6 @@ def test_without_enough_of_the_centre_the_error_says_what_to_do(kspace):
 
 def test_a_note_tells_of_what_estimated_maps_miss(monkeypatch):
     scan = raw_scan_of(columns(coil_kspace(4, 48, 40), 2, 8), axes=("coils", "y", "x"))
-    assert not any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])
-    monkeypatch.setattr(recovery, "TOLD_UNSEEN", 0)
-    assert any("coil maps miss" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])
+    assert not any("coil maps see nothing" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])
+    monkeypatch.setattr(recovery, "TOLD_UNSEEN", -1)
+    assert any("coil maps see nothing" in note for note in reconstruct(scan, ZERO_FILLED).provenance["notes"])

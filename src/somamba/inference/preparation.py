@@ -199,7 +199,7 @@ class Preparation:
         unit: float,
         matrix: Complex[Tensor, "virtual coils"] | None,
     ) -> tuple[Complex[Tensor, "*sets virtual y x"] | None, float]:
-        """Maps that were given, else estimated, and what these do not explain.
+        """Maps that were given, else estimated, and the share of the energy where these see nothing.
 
         There are none for one coil, or for a network that keeps coils side by side.
         """

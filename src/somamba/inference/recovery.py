@@ -30,12 +30,12 @@ TWO_SETS = (
     "The object is larger than the field of view and folds over. Two sets of coil maps tell its parts apart; the image "
     "shows their root sum of squares."
 )
-UNSEEN = (
-    "The estimated coil maps miss {:.0%} of the object's energy, which is dark in the image. More lines around the "
-    "centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
-)
 TOLD_UNSEEN = 0.05
-"""A note tells of estimated maps that leave out more than this share of the energy at low resolution."""
+"""A note tells of estimated maps if a larger share of the energy at low resolution lies where they see nothing."""
+UNSEEN = (
+    f"The estimated coil maps see nothing where more than {TOLD_UNSEEN:.0%} of the energy of a slice lies; it is dark "
+    "there. More lines around the centre of k-space, or given maps (--maps FILE, in Python maps=), do better."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ class PreparedSlice:
     energy: float = 1.0
     """Share of the energy of the calibration samples that the virtual coils keep; 1 without compression."""
     unseen: float = 0.0
-    """Share of the energy at low resolution that estimated coil maps do not explain."""
+    """Share of the energy at low resolution where estimated coil maps see nothing."""
     magnitudes: bool = False
     """The slice is an image of magnitudes, and is scaled to [0, 1] as under protocol ``magnitude``."""
 
@@ -89,7 +89,7 @@ class PreparedSlice:
         maps = self.measured.maps
         told = {
             TWO_SETS: maps is not None and maps.ndim == 4,
-            UNSEEN.format(self.unseen): self.unseen > TOLD_UNSEEN,
+            UNSEEN: self.unseen > TOLD_UNSEEN,
         }
         return [note for note, applies in told.items() if applies]
 

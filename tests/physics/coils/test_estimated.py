@@ -22,17 +22,28 @@ def test_a_narrow_centre_of_a_real_head_leaves_no_part_of_it_black(lines, shared
     measured = torch.from_numpy(np.where(acquired, kspace, 0) * np.float32(1e6))
     found = estimated_maps(measured)
     assert found.unseen < 0.05
-    assert found.unseen == pytest.approx(1 - explained_share(measured, found.maps))
+    assert explained_share(measured, found.maps) > 0.95
     assert found.maps.ndim == 3
 
 
-def test_maps_that_miss_the_object_are_refused(monkeypatch):
+def test_the_energy_where_no_map_sees_anything_is_told(monkeypatch):
     kspace = torch.from_numpy(columns(coil_kspace(4, 48, 40), 4, 8))
-    unseen = estimated_maps(kspace).unseen
-    assert 0 < unseen < estimated.MOST_UNSEEN
-    monkeypatch.setattr(estimated, "MOST_UNSEEN", unseen / 2)
-    with pytest.raises(InputError, match=r"48 rows x 9 columns .* miss .* of the object, which would be black"):
-        estimated_maps(kspace)
+    assert 0 <= estimated_maps(kspace).unseen < 0.05
+    upper = (torch.arange(48) < 24)[:, None]
+    whole = estimated._espirit
+    monkeypatch.setattr(estimated, "_espirit", lambda *given, **how: torch.where(upper, whole(*given, **how), 0))
+    assert 0.2 < estimated_maps(kspace).unseen < 0.8
+    monkeypatch.setattr(estimated, "_espirit", lambda *given, **how: 0 * whole(*given, **how))
+    assert estimated_maps(kspace).unseen == 0
+
+
+@pytest.mark.parametrize("n_coils", [4, 12])
+@pytest.mark.parametrize("lines", [8, 12, 24])
+def test_a_slice_of_noise_is_not_refused(n_coils, lines, rng):
+    """The outer slices of a volume often hold nothing else."""
+    noise = torch.randn(n_coils, 64, 64, dtype=torch.complex64, generator=rng)
+    kspace = columns(noise.numpy(), 4, lines)
+    assert estimated_maps(torch.from_numpy(kspace)).unseen < 1
 
 
 def test_estimated_maps_explain_the_coil_images():

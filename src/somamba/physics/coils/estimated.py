@@ -1,6 +1,6 @@
 """Coil maps estimated from whatever centre of k-space there is, and what they leave out.
 
-Where no map sees the object, the image is black. So the maps are compared with the image at low resolution.
+Where no map sees the object, the image is black. So the energy of the image at low resolution is measured there.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from jaxtyping import Complex
 from torch import Tensor
 
 from somamba.errors import InputError
-from somamba.physics.coils.maps import calibration_region, espirit, espirit_sets, explained_share
+from somamba.physics.coils.maps import calibration_region, espirit, espirit_sets, low_resolution
 
 KERNEL = 6
 """Rows and columns of ESPIRiT's patches, BART's default."""
@@ -18,9 +18,6 @@ NARROW, NARROW_KERNEL = 10, 4
 of 6 leave two thirds of its energy without maps, patches of 4 leave 2 %."""
 FEWEST = 6
 """Fewer neighbouring lines around the centre give no maps."""
-MOST_UNSEEN = 0.3
-"""Maps that leave out more of the energy at low resolution are refused; of a head they leave out 0.4 to 1 % if they
-come from 12 lines and more."""
 
 
 class Estimated(NamedTuple):
@@ -28,7 +25,7 @@ class Estimated(NamedTuple):
 
     maps: Complex[Tensor, "*sets coils y x"]
     unseen: float
-    """The share of the energy at low resolution that they do not explain."""
+    """The share of the energy at low resolution where no map sees anything: 1 % or less for a head from 12 lines."""
 
 
 def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
@@ -50,12 +47,17 @@ def estimated_maps(calibration: Complex[Tensor, "coils y x"]) -> Estimated:
     if min(height, width) < FEWEST:
         raise InputError(f"Coil maps cannot be estimated from {centre}: {FEWEST} of both are needed.")
     maps = _espirit(calibration, narrow=min(height, width) < NARROW)
-    unseen = 1 - explained_share(calibration, maps) if maps.any() else 0.0
-    if unseen > MOST_UNSEEN:
-        raise InputError(
-            f"Coil maps estimated from {centre} miss {unseen:.0%} of the object, which would be black in the image."
-        )
-    return Estimated(maps, unseen)
+    return Estimated(maps, _unseen_share(calibration, maps))
+
+
+def _unseen_share(calibration: Complex[Tensor, "coils y x"], maps: Complex[Tensor, "*sets coils y x"]) -> float:
+    """The share of the energy at low resolution in pixels without a map; 0 if there is no map, and so no signal."""
+    seen = (maps != 0).flatten(end_dim=-3).any(dim=0)
+    if not bool(seen.any()):
+        return 0.0
+    images = low_resolution(calibration, calibration_region(calibration[None]))
+    energy = (images / images.abs().max()).abs().square().sum(dim=0)
+    return float(energy[~seen].sum() / energy.sum())
 
 
 def _espirit(calibration: Complex[Tensor, "coils y x"], *, narrow: bool) -> Complex[Tensor, "*sets coils y x"]:
